@@ -84,7 +84,7 @@ GENERATED_CFLAGS := -Wno-switch-enum -Wno-unused -Wno-sign-compare -Wno-implicit
 LIBRARY_FOLDERS := support ir target analysis frontend ptx \
   opt opt/scalar opt/memory opt/cfg opt/loop opt/interprocedural opt/gpu opt/vectorize codegen sim api
 LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),$(wildcard $d/*.c))
-DRIVER_SOURCES := $(wildcard driver/*.c)
+DRIVER_SOURCES := $(wildcard driver/*.c driver/*/*.c)
 
 # ---- Generators: NAME folder table, then the files they write into build/gen ---------------------
 # tools/gen/gen_NAME*.c, with what generators share, become build/gen/bin/gen_NAME and runs as

@@ -1,28 +1,25 @@
-/* What the commands do. Each returns the exit status; wrong usage was refused before. */
+/* The commands. Each returns the exit status; the command line is already checked. */
 #ifndef NVM_DRIVER_COMMANDS_H
 #define NVM_DRIVER_COMMANDS_H
 
 #include "driver/options.h"
 #include "nvmini.h"
 
-/* jobs.c: what reads modules. */
+/* jobs.c: commands that read modules. */
 int jobs_compile(const struct options *o);
 int jobs_check(const struct options *o);
 int jobs_print(const struct options *o);
 int jobs_link(const struct options *o);
 
-/* Links the libraries that --link names into `module`, in that order; what is wrong goes to the
- * context's callback, or to standard error. Returns the exit status. */
+/* Links the libraries that --link names into `module`, in that order; errors go to the context's
+ * callback, or to standard error. Returns the exit status. */
 int jobs_link_libraries(const struct options *o, struct nvmini_context *context,
                         struct nvmini_module *module);
 
 /* run.c: executes a kernel in the simulator. */
 int run_command(const struct options *o);
 
-/* reduce.c: makes a module smaller. */
-int reduce_command(const struct options *o);
-
-/* tables.c: what prints the tables that the compiler is made of. */
+/* tables.c: prints the compiler's tables. */
 int tables_ops(const struct options *o);
 int tables_passes(const struct options *o);
 int tables_intrinsics(const struct options *o);
@@ -31,7 +28,7 @@ int tables_diagnostics(const struct options *o);
 
 /* targets.c: the CPUs. */
 int targets_command(const struct options *o);
-/* The names of all CPUs in ascending order, in lines. */
+/* Prints the names of all CPUs in ascending order. */
 void targets_cpu_names(FILE *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Inputs are read whole with read(): a mapped file that somebody shortens meanwhile would end the
- * process. Outputs go to a temporary file beside the target, which is renamed when complete. */
+/* Inputs are read whole with read(): if a mapped file is truncated meanwhile, the process is
+ * killed. Outputs go to a temporary file in the same folder, which is renamed when complete. */
 #define _XOPEN_SOURCE 700 /* realpath */
 
 #include "driver/files.h"
@@ -25,7 +25,7 @@ static bool fail(struct file_error *error, enum diag_id id, int number) {
 
 enum { FIRST_READ_BYTES = 1 << 16 };
 
-/* Reads to the end, growing; `room` is a guess of the length. */
+/* Reads to the end; `room` is the expected length. */
 static bool read_all(int fd, size_t room, struct file_bytes *file) {
   file->length = 0;
   file->bytes = malloc(room + 1);
@@ -61,7 +61,7 @@ bool files_read(const char *path, struct file_bytes *file, struct file_error *er
     if (!standard) close(fd);
     return fail(error, DIAG_FILE_DIRECTORY, 0);
   }
-  /* One byte more than the length, so that the end is seen without growing. */
+  /* One byte more than the length, to detect the end without growing. */
   size_t room = ok && S_ISREG(facts.st_mode) ? (size_t)facts.st_size + 1 : FIRST_READ_BYTES;
   ok = ok && read_all(fd, room, file);
   int number = errno;
@@ -107,7 +107,7 @@ static bool write_in_place(const char *path, const char *bytes, size_t length) {
   return written && closed;
 }
 
-/* The mode a new file would get. */
+/* The mode of a new file. */
 static mode_t new_file_mode(void) {
   mode_t mask = umask(0);
   umask(mask);
@@ -144,7 +144,7 @@ bool files_write(const char *path, const char *bytes, size_t length, struct file
   } else if (access(path, W_OK) != 0) {
     ok = false;
   } else {
-    char *target = realpath(path, NULL); /* through symbolic links, which stay */
+    char *target = realpath(path, NULL); /* follow symbolic links, which are kept */
     ok = target != NULL && replace_file(target, facts.st_mode & 07777, bytes, length);
     int number = errno;
     free(target);

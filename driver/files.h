@@ -7,7 +7,7 @@
 
 #include "support/diag.h"
 
-/* A file's bytes in malloc'ed memory, with a NUL behind them. */
+/* A file's bytes in malloc'ed memory, followed by a NUL. */
 struct file_bytes {
   char *bytes;
   size_t length;
@@ -19,18 +19,18 @@ struct file_error {
   int number;
 };
 
-/* Makes sure that descriptors 0 to 2 are open, so that no file we open is taken for one of them:
- * what the caller had closed reads as empty and fails to be written. */
+/* Ensures that descriptors 0 to 2 are open, so that no other file gets these numbers. Closed ones
+ * read as empty, and writing to them fails. */
 void files_open_standard(void);
 
 /* Reads `path`; "-" is standard input. The caller frees with files_free. */
 bool files_read(const char *path, struct file_bytes *file, struct file_error *error);
 void files_free(struct file_bytes *file);
-/* Whether both name one regular file that is there. */
+/* Whether both name the same existing regular file. */
 bool files_same(const char *a, const char *b);
 
-/* Writes `path`, "-" is standard output. A regular file is replaced only when all was written;
- * on failure it is as it was, and nothing is left beside it. */
+/* Writes `path`; "-" is standard output. A regular file is replaced only after everything was
+ * written; on failure it is unchanged, and no temporary file remains. */
 bool files_write(const char *path, const char *bytes, size_t length, struct file_error *error);
 
 #endif

@@ -1,8 +1,9 @@
-/* The nvmini command: reads its command line and does what it says. */
+/* The nvmini command. */
 #define _DEFAULT_SOURCE /* sbrk, madvise */
 
 #include "driver/commands.h"
 #include "driver/files.h"
+#include "driver/reduce/reduce.h"
 
 #include "nvmini.h"
 
@@ -13,17 +14,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Bytes. The heap is addresses only: a page is there once it is written to. */
+/* Bytes. The heap only reserves addresses; a page is allocated on its first write. */
 enum { HEAP = 64 << 20, HEAP_STEP = 1 << 20, HUGE_PAGE = 2 << 20, SMALL_PAGES = 256 << 10 };
 
-/* Huge pages for the heap, but for its beginning, which is enough for a small module: to clear a
- * huge page takes as long as 70 faults for small ones. A heap beyond HEAP, or where the system has
- * no such room or pages, is as it would be without. */
+/* Uses huge pages for the heap except for its start, which suffices for a small module: clearing a
+ * huge page takes as long as 70 faults of small ones. The heap beyond HEAP is unaffected, and so is
+ * all of it if the system lacks room or huge pages. */
 static void use_huge_pages(void) {
   uintptr_t start = (uintptr_t)sbrk(0);
   sbrk((intptr_t)((HUGE_PAGE - SMALL_PAGES - start) % HUGE_PAGE));
   mallopt(M_TOP_PAD, HEAP);
-  void *memory = malloc(SMALL_PAGES / 4 * 3); /* more than a heap that was begun before has left */
+  void *memory = malloc(SMALL_PAGES / 4 * 3); /* more than the rest of an existing heap */
   mallopt(M_TOP_PAD, HEAP_STEP);
   uintptr_t first = ((uintptr_t)memory + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE,
             end = (uintptr_t)sbrk(0);
@@ -31,8 +32,8 @@ static void use_huge_pages(void) {
   free(memory);
 }
 
-/* Memory that a pass gives back is asked for again by the next: to hand it to the system in between
- * costs a page fault for each page of it. Only what is really large is mapped on its own. */
+/* Memory that a pass frees is reused by the next one; returning it to the system would cost a page
+ * fault for each page. Only very large blocks are mapped separately. */
 static void keep_memory(void) {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_MMAP_THRESHOLD, 4 << 20);

@@ -1,6 +1,6 @@
 /* Remarks in three forms: clang's messages (`a.cu:3:5: remark: … [-Rpass=inline]`), LLVM's records
- * in YAML, which its viewers read, and the same as JSON, one object a line. Texts in YAML are
- * written as in JSON, which is a part of it. */
+ * in YAML, which its viewers read, and the same as JSON, one object a line. Strings in YAML are
+ * written as in JSON, which is a subset. */
 #include "driver/remarks.h"
 
 #include "support/json.h"

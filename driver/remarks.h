@@ -1,4 +1,4 @@
-/* Remarks on their way out: as text on standard error, into a file, or as the command's output. */
+/* Output of remarks: as text to standard error, into a file, or as the command's output. */
 #ifndef NVM_DRIVER_REMARKS_H
 #define NVM_DRIVER_REMARKS_H
 
@@ -13,15 +13,15 @@ enum remarks_form { REMARKS_TEXT, REMARKS_YAML, REMARKS_JSON };
 
 struct remarks {
   bool shown, kept, filtered;
-  regex_t filter; /* of passes' names */
+  regex_t filter; /* of pass names */
   enum remarks_form form;
   struct arena arena;
-  struct textbuf text; /* what is kept, in the form wanted */
+  struct textbuf text; /* the collected remarks */
   struct textbuf line;
 };
 
-/* Takes what the options want, and has the context tell of its remarks if that is anything.
- * EXIT_USAGE, after saying so, for a wrong regular expression. */
+/* Reads the options and subscribes to the context's remarks if needed. EXIT_USAGE, after an error
+ * message, for an invalid regular expression. */
 int remarks_start(struct remarks *r, const struct options *o, struct nvmini_context *context);
 void remarks_end(struct remarks *r);
 

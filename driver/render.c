@@ -4,10 +4,10 @@
  *        hint: what to try
  * JSON:  the same as one object a line, UTF-8 whatever the input was.
  *
- * Columns in the location count bytes, as other compilers do; the caret stands under what a
- * terminal shows: tabs go to multiples of eight, wide characters take two cells, marks none,
- * bytes that are no UTF-8 are shown as one replacement character each. Of a long line the part
- * around the range is shown. */
+ * Columns in the location count bytes, as other compilers do; the caret is placed by terminal
+ * cells: tabs advance to multiples of eight, wide characters take two cells, combining marks none,
+ * and each invalid byte is one replacement character. A long line is cut to the part around the
+ * range. */
 #include "driver/render.h"
 
 #include "support/diag.h"
@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 enum {
-  SHOWN_CELLS = 100, /* of one source line */
-  LEAD_CELLS = 40,   /* before the range, where the line is cut */
+  SHOWN_CELLS = 100, /* maximum of one source line */
+  LEAD_CELLS = 40,   /* before the range in a cut line */
   TAB_CELLS = 8,
 };
 
@@ -46,8 +46,8 @@ static const char *severity_name(enum nvmini_severity s) {
 
 /* ---- UTF-8 ---- */
 
-/* One character at `s`: its bytes (1..4, never beyond `length` > 0) and code point, UINT32_MAX for
- * a byte that is not UTF-8. */
+/* Decodes one character: returns its bytes (1 to 4, at most `length` > 0); *code: its code point,
+ * or UINT32_MAX for a byte that is not valid UTF-8. */
 static size_t decode(const char *s, size_t length, uint32_t *code) {
   unsigned char first = (unsigned char)s[0];
   *code = first;
@@ -66,8 +66,8 @@ static size_t decode(const char *s, size_t length, uint32_t *code) {
   return bytes;
 }
 
-/* Cells that a terminal gives a code point; a small part of Unicode's East Asian Width and of its
- * combining marks, the blocks that occur in source text. */
+/* The terminal cells of a code point: the blocks of Unicode's East Asian Width and combining marks
+ * that occur in source text. */
 static unsigned cells(uint32_t c) {
   static const struct {
     uint32_t first, last;
@@ -97,7 +97,7 @@ static void put_character(FILE *out, const char *s, size_t bytes, uint32_t code,
   else fwrite(s, 1, bytes, out);
 }
 
-/* A message may quote any bytes of the input: the same treatment, no tabs. */
+/* A message may quote any bytes of the input: the same, without tabs. */
 static void put_text(FILE *out, struct nvmini_text t) {
   for (size_t at = 0; at < t.length;) {
     uint32_t code;
@@ -113,7 +113,7 @@ static void put_text(FILE *out, struct nvmini_text t) {
 struct line {
   const char *text;
   size_t length;
-  size_t begin, end; /* the range in it, end > begin where anything is left to mark */
+  size_t begin, end; /* the range in it; end > begin */
 };
 
 static struct line find_line(const struct nvmini_diagnostic *d) {
@@ -130,7 +130,7 @@ static struct line find_line(const struct nvmini_diagnostic *d) {
   return l;
 }
 
-/* Where to start showing: 0, or LEAD_CELLS bytes before the range at the start of a character. */
+/* The first byte shown: 0, or the start of a character LEAD_CELLS bytes before the range. */
 static size_t first_shown(const struct line *l) {
   if (l->begin < SHOWN_CELLS - LEAD_CELLS / 2) return 0;
   size_t at = l->begin - LEAD_CELLS;
@@ -163,7 +163,7 @@ static void put_source(const struct render *r, const struct nvmini_diagnostic *d
   fputs(r->colour ? "\033[0m\n" : "\n", r->out);
 }
 
-/* How to turn a warning off, and what made an error of it: [-Wname], [-Werror,-Wname]. */
+/* The option that controls a warning: [-Wname], or [-Werror,-Wname] if it became an error. */
 static void put_flag(FILE *out, const struct nvmini_diagnostic *d) {
   int id = 0;
   while (id < DIAG_COUNT && strcmp(diag_name((enum diag_id)id), d->id) != 0) id++;

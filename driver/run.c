@@ -1,8 +1,7 @@
 /* nvmini run: executes a kernel in the simulator, on arguments from the command line.
  *
- * A FILE of IR is compiled first. Without --kernel and --arg on the command line the options of the
- * lines of FILE that hold `nvmini-run:` come before those of the command line, so that `nvmini run
- * FILE` alone does the right thing. */
+ * A FILE of IR is compiled first. Without --kernel and --arg, options on lines of FILE with
+ * `nvmini-run:` precede those of the command line, so that `nvmini run FILE` suffices. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +26,7 @@ struct run {
   struct file_bytes file;
   struct nvmini_context *context; /* of IR */
   struct nvmini_module *compiled;
-  bool is_ir; /* that is executed itself */
+  bool is_ir; /* executed directly, not as PTX */
   struct ptx_module module;
   struct sim *sim;
   const struct ptx_function *kernel;
@@ -35,7 +34,7 @@ struct run {
   uint32_t argument_count;
   double tolerance;
   struct sim_launch launch;
-  struct sim_outcome *outcomes; /* of --verify-each=run: one a kernel */
+  struct sim_outcome *outcomes; /* of --verify-each=run, one for each kernel */
   uint32_t outcome_count;
 };
 
@@ -49,7 +48,7 @@ static int refuse(const struct run *r, const char *message) {
 
 /* ---- the command in the file ---- */
 
-/* Splits the rest of each line that holds the mark into words, which it appends. */
+/* Appends the words that follow the mark, on each line that has it. */
 static int header_words(struct run *r, char **words, int count) {
   static const char mark[] = "nvmini-run:";
   for (const char *line = strstr(r->file.bytes, mark); line; line = strstr(line, mark)) {
@@ -62,7 +61,7 @@ static int header_words(struct run *r, char **words, int count) {
   return count;
 }
 
-/* The options of the file, then those of the command line; NULL after an error message. */
+/* The options of the file followed by those of the command line; NULL after an error message. */
 static const struct options *own_options(struct run *r, const struct options *o) {
   if (o->values[OPTION_KERNEL] || o->values[OPTION_ARG]) return o;
   char **words = arena_alloc(&r->arena, MAX_WORDS * sizeof *words);
@@ -96,11 +95,11 @@ static int compile(struct run *r, struct nvmini_text *ptx) {
   if (!r->context) return refuse(r, "out of memory");
   nvmini_on_diagnostic(r->context, render_diagnostic, &render);
   if (verifies_by_running(r)) module_on_change(r->context, check_change, r);
-  nvmini_set_option(r->context, "-O0"); /* the kernel as it is written, unless a level is given */
+  nvmini_set_option(r->context, "-O0"); /* the default level of `run` */
   if (!r->options->values[OPTION_CPU]) nvmini_set_option(r->context, "--cpu=sm_90a");
   nvmini_set_option(r->context, "-g"); /* for the findings' source lines */
   if (!runs_ir(r))
-    nvmini_set_option(r->context, "-Werror=unknown-asm"); /* the PTX could not be read either */
+    nvmini_set_option(r->context, "-Werror=unknown-asm"); /* such PTX could not be parsed later */
   enum option_id failed;
   if (options_set_library(r->options, r->context, &failed) != NVMINI_OK) return EXIT_USAGE;
   enum nvmini_status s =
@@ -113,7 +112,7 @@ static int compile(struct run *r, struct nvmini_text *ptx) {
   return s == NVMINI_OK ? EXIT_DONE : s == NVMINI_BUG ? EXIT_FAULT : EXIT_REFUSED;
 }
 
-/* PTX has `.version` in front of all else but comments. */
+/* PTX starts with `.version`, after comments. */
 static bool is_ptx(const struct file_bytes *f) {
   const char *at = f->bytes;
   for (;;) {
@@ -291,7 +290,7 @@ static int prepare(struct run *r) {
 
 /* ---- results ---- */
 
-/* Reads `N` and what follows it; NULL after an error message. */
+/* Parses the index `N`; *rest: the text after it. NULL after an error message. */
 static const struct run_argument *buffer_of(const struct run *r, const char *text,
                                             const char **rest) {
   uint64_t n;
@@ -376,7 +375,7 @@ static bool add_outcome(struct run *r, const struct nvm_function *f) {
   return arguments != NULL;
 }
 
-/* Before the first pass: the kernels that are asked for. */
+/* Before the first pass: adds the selected kernels. */
 static bool add_outcomes(struct run *r, struct nvm_module *m) {
   const char *name = r->options->values[OPTION_KERNEL];
   r->outcomes = arena_alloc(&r->arena, m->functions.count * sizeof *r->outcomes);
@@ -391,7 +390,7 @@ static bool add_outcomes(struct run *r, struct nvm_module *m) {
   return true;
 }
 
-/* Executes the kernels and compares with what they did before the first pass. */
+/* Executes the kernels and compares the results with those before the first pass. */
 static enum nvm_status check_change(void *state, struct nvm_module *m, const char *pass,
                                     const struct nvm_function *f) {
   struct run *r = state;
@@ -402,7 +401,7 @@ static enum nvm_status check_change(void *state, struct nvm_module *m, const cha
                     own = o->launch.kernel;
     bool other = f && function_is_kernel(f) &&
                  (name.length != own.length || memcmp(name.bytes, own.bytes, own.length));
-    if (other) continue; /* nobody calls a kernel */
+    if (other) continue; /* kernels are never called */
     enum nvm_status s = outcome_check(o, m);
     if (s == NVM_OK) continue;
     fprintf(stderr, "nvmini: error: %s: kernel %.*s ", r->path, (int)o->launch.kernel.length,
@@ -431,7 +430,7 @@ static int compare_with_gpu(struct run *r) {
   return same ? EXIT_DONE : EXIT_REFUSED;
 }
 
-/* Runs r->kernel on arguments of its own. */
+/* Runs r->kernel on fresh arguments. */
 static int launch(struct run *r) {
   r->argument_count = 0;
   int status = prepare(r);
@@ -446,8 +445,7 @@ static int launch(struct run *r) {
   return used == EXIT_DONE && on_gpu(r) ? compare_with_gpu(r) : used;
 }
 
-/* The kernel that is asked for, or with `*` one after the other, each under a line with its name.
- */
+/* Executes the selected kernel; for `*`, all in order, each after a line with its name. */
 static int execute(struct run *r) {
   if (on_gpu(r) && r->is_ir)
     return refuse(r, "option '--on gpu' cannot be combined with '--from ir': a GPU executes PTX");

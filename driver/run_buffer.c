@@ -1,5 +1,5 @@
-/* Arguments as text and files. A .npy file is a header that says type and shape, then the elements;
- * of it only what NumPy writes for plain arrays in C order is read. */
+/* Arguments as text and files. A .npy file is a header with type and shape, followed by the
+ * elements; only plain arrays in C order are supported. */
 #include "driver/run_buffer.h"
 
 #include <errno.h>
@@ -77,7 +77,8 @@ static uint64_t get(const uint8_t *at, uint32_t bytes) {
   return v;
 }
 
-/* A number as a value of the type; float, of which buffers may have many millions, by the host. */
+/* A number as a value of the type. Floats are converted by the host, for buffers of many
+ * millions. */
 static uint64_t float_bits(double d, struct run_type t) {
   float f = (float)d;
   uint32_t single;
@@ -149,7 +150,7 @@ static bool npy_type(const char *header, struct run_type *t) {
   return parse_type(name, strlen(name), t) && strstr(header, "'fortran_order': False");
 }
 
-/* Takes a file's elements; `type` is wanted of raw files, found in .npy files. */
+/* Loads a file's elements; `a->type` is required for raw files, and set from .npy files. */
 static bool load(const char *path, struct arena *arena, struct run_argument *a, bool typed) {
   const uint8_t *bytes;
   uint64_t length, header = 0;

@@ -1,4 +1,4 @@
-/* Arguments of `nvmini run` and what is done with them afterwards. */
+/* Arguments of `nvmini run`, and output and comparison of their results. */
 #ifndef NVM_DRIVER_RUN_BUFFER_H
 #define NVM_DRIVER_RUN_BUFFER_H
 
@@ -15,7 +15,7 @@ struct run_type {
   uint32_t bytes;
 };
 
-/* One argument: a value, or a buffer of which the kernel gets the address. */
+/* One argument: a value, or a buffer whose address the kernel gets. */
 struct run_argument {
   bool is_buffer;
   struct run_type type;
@@ -24,19 +24,19 @@ struct run_argument {
   uint64_t address; /* of a buffer, in device memory */
 };
 
-/* Reads an argument's text. False after saying on standard error what is wrong with it. */
+/* Parses an argument. False after an error message. */
 bool run_parse_argument(const char *text, struct arena *arena, struct run_argument *a);
 
-/* Elements [first, last) on one line of `out`. */
+/* Prints elements [first, last) on one line. */
 void run_print_elements(struct textbuf *out, const struct run_argument *a, const uint8_t *bytes,
                         uint64_t first, uint64_t last);
 /* Writes a file; .npy by its name, else raw. Returns false after an error message. */
 bool run_save(const char *path, const struct run_argument *a, const uint8_t *bytes);
-/* Compares the elements with `wanted`, which `what` names. Returns false after saying where they
- * differ. */
+/* Compares the elements with `wanted`, which `what` names. Returns false after reporting the
+ * differences. */
 bool run_compare_elements(const char *what, const struct run_argument *a, const uint8_t *bytes,
                           const uint8_t *wanted, double tolerance, struct arena *arena);
-/* Compares with a file. Returns false after saying where they differ. */
+/* Compares with a file. Returns false after reporting the differences. */
 bool run_compare_file(const char *path, const struct run_argument *a, const uint8_t *bytes,
                       double tolerance, struct arena *arena);
 

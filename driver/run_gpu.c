@@ -1,12 +1,12 @@
-/* The GPU's driver API, of which a dozen functions are enough. The library is loaded by name when
- * it is asked for, so that nvmini itself needs nothing of it. */
+/* Uses a dozen functions of the CUDA driver API. The library is loaded at run time, so nvmini does
+ * not depend on it. */
 #include "driver/run_gpu.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* Name in the library, its parameters; all return 0 or an error. Types as in the driver API on 64
- * bits. */
+/* Name and parameters; all return 0 or an error. Types are those of the driver API on 64-bit
+ * hosts. */
 #define GPU_FUNCTIONS(F)                                                                           \
   F(cuInit, (unsigned))                                                                            \
   F(cuDeviceGet, (int *, int))                                                                     \

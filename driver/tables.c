@@ -1,4 +1,4 @@
-/* Prints the tables that the compiler is made of: instructions, intrinsics, diagnostics. */
+/* Prints the compiler's tables: instructions, passes, intrinsics, knobs, diagnostics. */
 #include "driver/commands.h"
 #include "ir/intrinsic.h"
 #include "ir/ops.h"
@@ -56,8 +56,8 @@ int tables_ops(const struct options *o) {
 
 /* ---- Passes ---- */
 
-/* A level's passes in the order in which they run. What stands between two module passes runs
- * function by function; +: where the last one without + changed something. */
+/* Prints a level's passes in order. Passes between two module passes run function by function; +:
+ * only if the last pass without + changed the function. */
 static int show_level(const char *level) {
   struct pipeline p;
   pipeline_of_level(&p, level);
@@ -129,7 +129,7 @@ int tables_knobs(const struct options *o) {
     if (wanted != NULL && strcmp(wanted, k->name) != 0) continue;
     found = true;
     printf("%-36s %-6s %d..%d (%d)  %s: %s\n", k->name,
-           k->least == 0 && k->most == 1 ? "switch" : "number", (int)k->least, (int)k->most,
+           k->min == 0 && k->max == 1 ? "switch" : "number", (int)k->min, (int)k->max,
            (int)k->initial, k->reader, k->meaning);
   }
   return found ? EXIT_DONE : options_unknown("unknown knob", wanted, names, KNOB_COUNT);

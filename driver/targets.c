@@ -1,7 +1,7 @@
-/* `nvmini targets`: the CPUs, or all that is known of one, as text, JSON or a page of Markdown.
+/* `nvmini targets`: lists the CPUs, or describes one, as text, JSON or a page of Markdown.
  *
  * What a CPU unlocks is the difference of two gates (ptx/gate.h): the instructions and modifiers
- * whose requirements it meets and the CPU before it does not. Nothing here is a list of its own. */
+ * whose requirements it meets and the preceding CPU does not. No facts are stored here. */
 #include "driver/commands.h"
 #include "ir/intrinsic.h"
 #include "ptx/gate.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- CPUs in the order people count ---- */
+/* ---- CPUs in numeric order ---- */
 
-/* The n-th by number; the table is sorted as text, for its look-ups. NULL at the end. */
+/* The n-th CPU by number (the table is sorted as text); NULL at the end. */
 static const struct tgt_cpu *nth_cpu(unsigned n) {
   for (unsigned i = 0; i < TGT_CPU_COUNT; i++) {
     unsigned below = 0;
@@ -29,8 +29,8 @@ void targets_cpu_names(FILE *out) {
     fprintf(out, i % 10 == 9 || i == TGT_CPU_COUNT - 1 ? "%s\n" : "%-8s ", nth_cpu(i)->name);
 }
 
-/* The nearest CPU with hardware before (step -1) or after (1); NULL at the ends. `base`: none with
- * a suffix. */
+/* The nearest CPU with hardware before (step -1) or after (1) this one, or NULL. `base`: only
+ * without suffix. */
 static const struct tgt_cpu *neighbour(const struct tgt_cpu *cpu, int step, bool base) {
   int at = 0;
   while (nth_cpu((unsigned)at) != cpu) at++;
@@ -41,7 +41,7 @@ static const struct tgt_cpu *neighbour(const struct tgt_cpu *cpu, int step, bool
   return NULL;
 }
 
-/* What its unlocked instructions are told against: sm_103 for sm_103f, sm_100 for sm_103. */
+/* The CPU to compare with: sm_103 for sm_103f, sm_100 for sm_103. */
 static const struct tgt_cpu *measure_of(const struct tgt_cpu *cpu) {
   return neighbour(cpu, -1, true);
 }
@@ -62,11 +62,11 @@ static bool implies(const struct tgt_cpu *cpu, const struct tgt_feature *f) {
 
 struct gain {
   uint16_t op;
-  bool whole; /* the other has no form of it; words are then those that begin one */
+  bool whole; /* the other CPU lacks the instruction; words: those that can follow its name */
   bool words[PTX_MOD_COUNT];
 };
 
-/* False if `with` has nothing of the op that `without` lacks. */
+/* False if `with` has no form of the op that `without` lacks. */
 static bool read_gain(struct gain *gain, uint16_t op, const struct nvm_target *with,
                       const struct nvm_target *without) {
   struct gate a, b;
@@ -164,7 +164,7 @@ static void show_limits(const struct tgt_cpu *cpu) {
   }
 }
 
-/* `runs`: PTX for which CPUs runs on this one; else, where PTX for this one runs. */
+/* `runs`: CPUs whose PTX runs on this one; otherwise CPUs that run PTX for this one. */
 static void show_compatible(const struct tgt_cpu *cpu, bool runs) {
   puts(runs ? "\nPTX for these runs on it" : "\nits PTX runs on");
   int column = 0;
@@ -262,7 +262,7 @@ static void json_gains(struct json_writer *w, const char *key, const struct tgt_
   json_object_end(w);
 }
 
-/* All of one, or the facts of all. */
+/* One CPU in detail, or a summary of all. */
 static void write_json(struct json_writer *w, const struct tgt_cpu *only) {
   if (only) {
     json_object(w);

@@ -1,9 +1,9 @@
 /* nvmini: textual NVVM IR in, PTX out, from memory.
  *
  * A context holds the options, the allocator and the memory limit; modules are made in a context.
- * Nothing is global: contexts are independent of each other, and each may be used by one thread at
- * a time. The library never prints, exits or aborts, and opens no file. What it has to say about
- * the input comes through one callback, with byte ranges into the caller's text.
+ * There is no global state: contexts are independent, and each may be used by one thread at a time.
+ * The library never prints, exits, aborts or opens files. Diagnostics go to a callback, with byte
+ * ranges into the caller's text.
  *
  *   struct nvmini_context *c = nvmini_create(NULL, 0);
  *   nvmini_set_option(c, "--cpu=sm_90a");
@@ -15,7 +15,7 @@
  *   }
  *   nvmini_destroy(c);
  *
- * samples/embed.c is a whole program. Link with -lnvmini; nothing else is needed. */
+ * samples/embed.c is a complete program. Link with -lnvmini; nothing else is needed. */
 #ifndef NVMINI_H
 #define NVMINI_H
 
@@ -34,10 +34,11 @@ extern "C" {
 
 enum nvmini_status {
   NVMINI_OK = 0,
-  NVMINI_REFUSED,       /* the input has errors; each was reported */
-  NVMINI_OUT_OF_MEMORY, /* the allocator refused, or the memory limit was reached; reported */
-  NVMINI_BAD_OPTION, /* an option is unknown, has a wrong value or contradicts another; reported */
-  NVMINI_BUG,        /* a fault of nvmini's own; reported, with the part it happened in */
+  NVMINI_REFUSED,       /* the input has errors, all reported */
+  NVMINI_OUT_OF_MEMORY, /* the allocator failed, or the memory limit was reached; reported */
+  NVMINI_BAD_OPTION, /* an option is unknown, has an invalid value or contradicts another; reported
+                      */
+  NVMINI_BUG,        /* internal compiler error; reported */
 };
 
 enum nvmini_severity { NVMINI_ERROR, NVMINI_WARNING, NVMINI_REMARK, NVMINI_NOTE };
@@ -53,18 +54,18 @@ struct nvmini_diagnostic {
   enum nvmini_severity severity;
   const char *id;              /* stable, NUL-terminated: "undefined-local" */
   struct nvmini_text message;  /* one line, without the location */
-  struct nvmini_text function; /* the function it speaks of, without @; may be empty */
-  struct nvmini_text hint;     /* what to try; may be empty */
-  const char *name;            /* of the module, as given to nvmini_parse; NULL: about no module */
+  struct nvmini_text function; /* the function concerned, without @; may be empty */
+  struct nvmini_text hint;     /* a suggestion; may be empty */
+  const char *name;            /* of the module, as given to nvmini_parse; NULL: none */
   struct nvmini_text source;   /* the module's whole text */
-  uint64_t begin, end;         /* byte range [begin, end) in it; 0, 0: about no place */
-  uint32_t line, column;       /* of `begin`, from 1; the column counts bytes; 0: about no place */
+  uint64_t begin, end;         /* byte range [begin, end) in it; 0, 0: none */
+  uint32_t line, column;       /* of `begin`, from 1; the column counts bytes; 0: none */
 };
 
 typedef void nvmini_report(void *user, const struct nvmini_diagnostic *diagnostic);
 
 /* The caller's memory. `resize(state, NULL, 0, n)` allocates, `resize(state, p, old, 0)` frees and
- * returns NULL, all else grows or shrinks. NULL for n > 0 is "out of memory"; the old memory then
+ * returns NULL, anything else grows or shrinks. NULL for n > 0 means out of memory; the old memory
  * stays valid. Sizes are bytes; results are aligned for any object. */
 struct nvmini_allocator {
   void *(*resize)(void *state, void *memory, size_t old_bytes, size_t new_bytes);
@@ -74,33 +75,32 @@ struct nvmini_allocator {
 struct nvmini_context;
 struct nvmini_module;
 
-/* A context with default options. `allocator` may be NULL (the C library's). All memory that the
- * context and its modules hold at one time stays below `memory_limit` bytes; 0 is no limit.
- * Returns NULL when out of memory. */
+/* A context with default options. `allocator` may be NULL (the C library's). The context and its
+ * modules never hold more than `memory_limit` bytes together; 0: no limit. Returns NULL when out of
+ * memory. */
 NVMINI_API struct nvmini_context *nvmini_create(const struct nvmini_allocator *allocator,
                                                 size_t memory_limit);
 
 /* Ends a context. Its modules must have been released. NULL is allowed. */
 NVMINI_API void nvmini_destroy(struct nvmini_context *context);
 
-/* From now on diagnostics go to `report`, called with `user`. NULL: nowhere. */
+/* Sends diagnostics to `report`, called with `user`. NULL: discards them. */
 NVMINI_API void nvmini_on_diagnostic(struct nvmini_context *context, nvmini_report *report,
                                      void *user);
 
-/* From now on the IR dumps that --print-before, --print-after and --print-changed ask for, and the
- * tables of --time-passes and --stats, go to `dump`, called with `user`; the text is valid during
- * the call. NULL: nowhere. */
+/* Sends IR dumps (--print-before, --print-after, --print-changed) and the tables of --time-passes
+ * and --stats to `dump`, called with `user`; the text is valid during the call. NULL: discards
+ * them. */
 typedef void nvmini_dump(void *user, struct nvmini_text text);
 NVMINI_API void nvmini_on_dump(struct nvmini_context *context, nvmini_dump *dump, void *user);
 
-/* From now on the loop vectorizer's plans go to `plan`, as text or, if `graphs` is not 0, for
- * Graphviz. */
+/* Sends the loop vectorizer's plans to `plan`, as text or, if `graphs` is not 0, for Graphviz. */
 NVMINI_API void nvmini_on_plan(struct nvmini_context *context, nvmini_dump *plan, void *user,
                                int graphs);
 
-/* What the optimizer did, did not do and why, or found out: LLVM's optimization remarks. The text
- * is the values of the arguments in a row; their keys ("String" for plain text) are for programs.
- */
+/* LLVM's optimization remarks: what was optimized, what was not and why, and analysis results. The
+ * text is the concatenation of the argument values; their keys ("String" for plain text) are for
+ * programs. */
 enum nvmini_remark_kind { NVMINI_PASSED, NVMINI_MISSED, NVMINI_ANALYSIS };
 struct nvmini_remark_argument {
   struct nvmini_text key, value;
@@ -109,68 +109,69 @@ struct nvmini_remark {
   enum nvmini_remark_kind kind;
   const char *pass, *name; /* NUL-terminated: "inline", "TooCostly" */
   struct nvmini_text function;
-  struct nvmini_text file; /* of the place: the source's, or as given to nvmini_parse */
-  uint32_t line, column;   /* from 1; 0: not known */
+  struct nvmini_text file; /* the source file, or the name given to nvmini_parse */
+  uint32_t line, column;   /* from 1; 0: unknown */
   const struct nvmini_remark_argument *arguments;
   size_t count;
 };
-/* From now on remarks go to `remark`, called with `user`; the record is valid during the call.
- * NULL: nowhere, which costs nothing. */
+/* Sends remarks to `remark`, called with `user`; the record is valid during the call. NULL: none
+ * are produced. */
 typedef void nvmini_remark_report(void *user, const struct nvmini_remark *remark);
 NVMINI_API void nvmini_on_remark(struct nvmini_context *context, nvmini_remark_report *remark,
                                  void *user);
 
-/* Sets one option: any of those that `nvmini compile --help` lists as compiler options, spelled with
- * `=` before the value ("--cpu=sm_90a", "--ftz", "-O2", "-Wno-unknown-asm", "--knob=NAME=VALUE"), or
- * one of libNVVM's: -arch=compute_90a -opt=0..3 -ftz=0|1 -fma=0|1 -prec-div=0|1 -prec-sqrt=0|1 -g.
- * Of several occurrences the last one holds.
+/* Sets one option: any of those that `nvmini compile --help` lists as compiler options, spelled
+ * with
+ * `=` before the value ("--cpu=sm_90a", "--ftz", "-O2", "-Wno-unknown-asm", "--knob=NAME=VALUE"),
+ * or one of libNVVM's: -arch=compute_90a -opt=0..3 -ftz=0|1 -fma=0|1 -prec-div=0|1 -prec-sqrt=0|1
+ * -g. Of several occurrences the last one holds.
  *
  * Returns NVMINI_BAD_OPTION, without effect, for anything else. A CPU must be set before the first
  * nvmini_compile; it has no default. */
 NVMINI_API enum nvmini_status nvmini_set_option(struct nvmini_context *context, const char *option);
 
-/* Reads a module of `length` bytes; text[length] must be a NUL, as it is behind a C string. On
- * NVMINI_OK *module is the caller's to release; otherwise it is NULL. `text` and `name` are
- * borrowed until then; `name` is for messages. */
+/* Parses a module of `length` bytes; text[length] must be NUL, as in a C string. On NVMINI_OK the
+ * caller must release *module; otherwise it is NULL. `text` and `name` are borrowed until then;
+ * `name` is for messages. */
 NVMINI_API enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text,
                                            size_t length, const char *name,
                                            struct nvmini_module **module);
 
-/* Frees a module and every text that it returned. NULL is allowed. */
+/* Frees a module and all texts that it returned. NULL is allowed. */
 NVMINI_API void nvmini_release(struct nvmini_module *module);
 
-/* Copies all that `other` defines into `module`, by LLVM's rules of linkage. `other` (of the same
- * context) stays the caller's, and `module` borrows nothing from it. NVMINI_REFUSED, `module` being
- * unchanged, if the two don't fit together; after NVMINI_OUT_OF_MEMORY it can only be released. */
+/* Copies all definitions of `other` into `module`, by LLVM's linkage rules. `other`, of the same
+ * context, still belongs to the caller, and `module` borrows nothing from it. NVMINI_REFUSED, with
+ * `module` unchanged, if the modules are incompatible; after NVMINI_OUT_OF_MEMORY it can only be
+ * released. */
 NVMINI_API enum nvmini_status nvmini_link(struct nvmini_module *module,
                                           const struct nvmini_module *other);
 
-/* The same for a library as libdevice: only what `module` declares and lacks is copied, with what
- * that needs, and is internal to `module` from then on. */
+/* The same for a library such as libdevice: copies only definitions that `module` declares, and
+ * their dependencies, as internal symbols. */
 NVMINI_API enum nvmini_status nvmini_link_library(struct nvmini_module *module,
                                                   const struct nvmini_module *library);
 
-/* Verifies a module: reports every broken rule of the IR. */
+/* Verifies a module and reports all violations. */
 NVMINI_API enum nvmini_status nvmini_check(struct nvmini_module *module);
 
-/* The module's canonical text, which parses to the same module again. Valid until the next call
- * that takes this module; a NUL follows it. */
+/* The module's canonical text, which parses to the same module. Valid until the next call with this
+ * module; followed by a NUL. */
 NVMINI_API enum nvmini_status nvmini_print(struct nvmini_module *module, struct nvmini_text *text);
 
-/* The same for the control flow graphs of its functions (of --only-function), for Graphviz. */
+/* The control flow graphs of its functions (or of --only-function), for Graphviz. */
 NVMINI_API enum nvmini_status nvmini_print_graphs(struct nvmini_module *module,
                                                   struct nvmini_text *text);
 
 /* Verifies the module and runs the passes of the context's options over it. A CPU must be set. The
- * passes change the module: what they folded for this CPU stays folded, so that for another CPU the
- * text is parsed again. */
+ * passes specialize the module for this CPU; parse the text again for another one. */
 NVMINI_API enum nvmini_status nvmini_optimize(struct nvmini_module *module);
 
-/* The same, and compiles what comes out to PTX. Valid until the next call
- * that takes this module; a NUL follows it. */
+/* Optimizes the module and compiles it to PTX. The text is valid until the next call with this
+ * module; followed by a NUL. */
 NVMINI_API enum nvmini_status nvmini_compile(struct nvmini_module *module, struct nvmini_text *ptx);
 
-/* Bytes that the context and its modules hold now, and the most they ever held. */
+/* Bytes that the context and its modules hold now, and their maximum so far. */
 NVMINI_API size_t nvmini_memory_used(const struct nvmini_context *context);
 NVMINI_API size_t nvmini_memory_peak(const struct nvmini_context *context);
 

@@ -4,7 +4,7 @@
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* The code after the flags: an output's number, or a letter. */
+/* Parses the code after the flags: an output's number, or a letter. */
 static const char *read_code(struct nvm_text code, const struct asm_constraints *all,
                              struct asm_constraint *out) {
   if (code.length > 0 && is_digit(code.bytes[0])) {

@@ -1,4 +1,4 @@
-/* The constraint string of inline assembly, as LLVM and its NVPTX back end read it. Outputs come
+/* The constraint string of inline assembly, as LLVM and its NVPTX back end parse it. Outputs come
  * first, clobbers last:
  *
  *   b predicate   c h 16 bits   r 32   l N 64   q 128   f f32   d f64
@@ -10,9 +10,7 @@
 
 #include "support/textbuf.h"
 
-enum {
-  ASM_MAX_OPERANDS = 1024
-}; /* wgmma of n256 has 256 accumulators, in and out, and a few more */
+enum { ASM_MAX_OPERANDS = 1024 }; /* wgmma of n256 has 256 tied accumulators and a few more */
 
 struct asm_constraint {
   bool output, indirect;
@@ -22,13 +20,13 @@ struct asm_constraint {
 };
 
 struct asm_constraints {
-  uint32_t room;    /* of the array, which is the caller's: at most ASM_MAX_OPERANDS are needed */
+  uint32_t room;    /* elements of the caller's array; ASM_MAX_OPERANDS suffice */
   uint32_t count;   /* operands; clobbers are not kept */
   uint32_t results; /* outputs that are not indirect: the call's result */
   struct asm_constraint *of;
 };
 
-/* Reads a string. Returns NULL, or what is wrong with the constraint that *word is set to. */
+/* Parses a string. Returns NULL, or a message about the constraint in *word. */
 const char *asm_constraints_read(struct nvm_text text, struct asm_constraints *out,
                                  struct nvm_text *word);
 

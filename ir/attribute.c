@@ -1,8 +1,8 @@
 /* Attribute sets and lists as interned records.
  *
- * A set is its attributes in the order written (two orders are two sets: what is printed must be
- * what was read); a list is three such: function, result, parameters. Trailing parameters without
- * attributes are cut off, so that equal lists have equal handles. */
+ * A set keeps the order written (two orders are two sets, to print what was read). A list has sets
+ * for the function, its result and its parameters. Trailing parameters without attributes are
+ * dropped, so equal lists have equal handles. */
 #include "ir/attribute.h"
 
 #include "ir/intern.h"
@@ -14,7 +14,7 @@ const struct attr_info attr_table[ATTR_ID_COUNT] = {
 #undef ATTRIBUTE
 };
 
-/* As strcmp would order a NUL-terminated word and a counted one. */
+/* strcmp() with a second string of `length` bytes. */
 static int compare_keyword(const char *word, const char *bytes, size_t length) {
   int order = strncmp(word, bytes, length);
   return order != 0 ? order : word[length] != 0;

@@ -1,8 +1,8 @@
 /* Attributes of functions, results, parameters, call sites and globals.
  *
- * A set is an interned list of attributes in the order written; set 0 is empty. Attributes are
- * kept whether or not the compiler knows them: name and payload are enough to print them back.
- * Those the compiler reads are rows of attributes.def and compared by their fixed id. */
+ * A set is an interned list of attributes in the order written; set 0 is empty. Attributes are kept
+ * whether or not the compiler knows them: name and payload are enough to print them back. Known
+ * ones are rows of attributes.def and have a fixed id. */
 #ifndef NVM_IR_ATTRIBUTE_H
 #define NVM_IR_ATTRIBUTE_H
 
@@ -11,9 +11,9 @@
 enum attr_payload {
   ATTR_FLAG,   /* noinline */
   ATTR_INT,    /* align 16, dereferenceable(8): number */
-  ATTR_TYPE,   /* byval(%struct.S): type; TYPE_NONE when the older spelling had none */
-  ATTR_STRING, /* "key"="value": str2 the value; no value: has_value false */
-  ATTR_TEXT,   /* memory(argmem: read), range(i32 0, 9): str2 the text between the parentheses */
+  ATTR_TYPE,   /* byval(%struct.S): type; TYPE_NONE in the older spelling without one */
+  ATTR_STRING, /* "key"="value": str2 is the value; has_value: there is one */
+  ATTR_TEXT,   /* memory(argmem: read), range(i32 0, 9): str2 is the text in parentheses */
 };
 
 enum attr_id {
@@ -24,14 +24,14 @@ enum attr_id {
   ATTR_ID_COUNT,
 };
 
-/* Where an attribute may stand, and on values of which type. */
+/* Where an attribute is allowed, and on values of which type. */
 enum attr_places {
   ON_FUNCTION = 1,
   ON_PARAMETER = 2,
   ON_RESULT = 4,
   ON_VALUE = ON_PARAMETER | ON_RESULT,
   IS_POINTER = 8,
-  IS_POINTERS = 16, /* or a vector of them */
+  IS_POINTERS = 16, /* or a vector of pointers */
   IS_INT = 32,
 };
 
@@ -60,12 +60,12 @@ struct nvm_attrset {
 
 struct attrset_info {
   uint32_t first, count; /* into `attrs` */
-  uint64_t has[2];       /* a bit an id */
+  uint64_t has[2];       /* one bit for each id */
 };
 _Static_assert(ATTR_ID_COUNT <= 128, "a bit an id");
 
-/* The attributes of a function or call: of the function itself, of its result, of its parameters.
- * Interned too; list 0 is all empty. */
+/* The attributes of a function or call: of the function, its result and its parameters. Interned
+ * too; list 0 is empty. */
 struct nvm_attrlist {
   uint32_t index;
 };
@@ -73,7 +73,7 @@ struct nvm_attrlist {
 struct attrlist_info {
   struct nvm_attrset function;
   struct nvm_attrset result;
-  uint32_t first, count; /* into `parameter_sets`; parameters beyond have none */
+  uint32_t first, count; /* into `parameter_sets`; later parameters have none */
 };
 
 struct attr_table_data {
@@ -94,7 +94,7 @@ bool attr_table_init(struct attr_table_data *t, struct arena *arena);
 /* The interned set (list) of these attributes; {0} when out of memory. */
 struct nvm_attrset attrset_make(struct attr_table_data *t, const struct nvm_attr *attrs,
                                 uint32_t count);
-/* The set without that attribute; `scratch` for a copy. {0} when out of memory. */
+/* The set without that attribute; `scratch` holds a temporary copy. {0} when out of memory. */
 struct nvm_attrset attrset_without(struct attr_table_data *t, struct nvm_attrset s, enum attr_id id,
                                    struct arena *scratch);
 struct nvm_attrlist attrlist_make(struct attr_table_data *t, struct nvm_attrset function,
@@ -105,7 +105,7 @@ static inline bool attrset_has(const struct attr_table_data *t, struct nvm_attrs
                                enum attr_id id) {
   return t->sets.data[s.index].has[id / 64] >> id % 64 & 1;
 }
-/* The attribute with this id, which the set has. */
+/* The attribute with this id, which must be in the set. */
 const struct nvm_attr *attrset_get(const struct attr_table_data *t, struct nvm_attrset s,
                                    enum attr_id id);
 /* The attribute with this id in the set, or NULL. */
@@ -113,8 +113,8 @@ static inline const struct nvm_attr *attrset_find(const struct attr_table_data *
                                                   struct nvm_attrset s, enum attr_id id) {
   return attrset_has(t, s, id) ? attrset_get(t, s, id) : NULL;
 }
-/* The bytes of an `align` (NULL: 0), of a set's; 2^32, the largest of the language, counts as 2^31.
- */
+/* The bytes of an `align` attribute (NULL: 0), or of a set's; 2^32, the largest alignment, counts
+ * as 2^31. */
 uint32_t attr_align_bytes(const struct nvm_attr *align);
 uint32_t attrset_align(const struct attr_table_data *t, struct nvm_attrset s);
 /* The string attribute with this key, or NULL. */

@@ -1,4 +1,4 @@
-/* Building instructions at one place, with one debug location.
+/* Building instructions at one position, with one debug location.
  *
  * A builder is a plain value: copy it, or change its fields, to build somewhere else. Operations on
  * constants are folded by the evaluator (ir/eval.h), so that a result may be a constant.

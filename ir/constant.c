@@ -1,13 +1,13 @@
-/* Constants as interned records: one table for all kinds, keyed by kind, type and content.
+/* Constants as interned records in one table, keyed by kind, type and content.
  *
- * Every constant has exactly one form, so that equality is equality of handles. The constructors
- * see to it, with the choices that LLVM's printer shows: zeros of scalars are INT, FLOAT or NULL;
- * aggregates of zeros are ZERO; of undef, UNDEF; arrays of i8 numbers are BYTES. */
+ * Every constant has exactly one form, so equality is equality of handles. The constructors choose
+ * the form that LLVM prints: zeros of scalars are INT, FLOAT or NULL; aggregates of zeros are ZERO;
+ * of undef, UNDEF; arrays of i8 numbers are BYTES. */
 #include "ir/module.h"
 
 #include "ir/intern.h"
 
-/* What a lookup compares: a record whose pool content still stands outside the table. */
+/* The key of a lookup: a record whose pool content is not yet in the table. */
 struct constant_probe {
   struct constant_info info;
   const struct nvm_value *operands; /* CONST_AGGREGATE, CONST_EXPR: info.count of them */
@@ -22,7 +22,7 @@ static enum constant_content content_of(const struct constant_info *info, bool w
                                                                    : CONTENT_BITS;
 }
 
-/* Wide integers are told from narrow ones by a flag, so that hashing needs no type table. */
+/* A flag distinguishes wide integers from narrow ones, so hashing needs no type table. */
 enum { FLAG_WIDE = 1 };
 
 static enum constant_content constant_content(const struct constant_info *info) {
@@ -216,9 +216,8 @@ static enum constant_kind kind_of(const struct nvm_module *m, struct nvm_value v
                                       : CONST_NONE;
 }
 
-/* The kind that stands for an aggregate of these elements: CONST_ZERO, CONST_UNDEF, CONST_POISON,
- * CONST_BYTES, or CONST_AGGREGATE. A mixture of undef and poison is kept; a string needs numbers
- * only. */
+/* The kind of an aggregate of these elements: CONST_ZERO, CONST_UNDEF, CONST_POISON, CONST_BYTES,
+ * or CONST_AGGREGATE (also for a mixture of undef and poison). */
 static enum constant_kind aggregate_kind(const struct nvm_module *m, struct nvm_type type,
                                          const struct nvm_value *elements, uint32_t count) {
   const struct type_info *info = type_info(&m->types, type);

@@ -5,7 +5,7 @@
 #include "ir/ops.h"
 #include "ir/value.h"
 
-/* Two's complement, zero-extended above the width of the type. */
+/* Two's complement, zero-extended from the width of the type. */
 __extension__ typedef unsigned __int128 nvm_u128;
 __extension__ typedef __int128 nvm_i128;
 
@@ -20,9 +20,9 @@ enum constant_kind {
   CONST_POISON,
   CONST_AGGREGATE, /* operands: one value per element */
   CONST_BYTES,     /* array of i8 as a string: str */
-  CONST_EXPR,      /* op, flags, aux as in an instruction; operands */
-  CONST_ASM,       /* inline asm: str the text, str2 the constraints, flags CONST_ASM_; a callee */
-  CONST_METADATA,  /* metadata as an operand: meta */
+  CONST_EXPR,      /* op, flags, aux and operands as in an instruction */
+  CONST_ASM, /* inline asm, a callee: str is the text, str2 the constraints; flags CONST_ASM_ */
+  CONST_METADATA, /* metadata as an operand: meta */
   CONST_NONE_TOKEN,
 };
 
@@ -36,7 +36,7 @@ enum {
 struct constant_info {
   uint8_t kind;   /* enum constant_kind */
   uint8_t op;     /* CONST_EXPR: enum op */
-  uint16_t flags; /* CONST_EXPR: inst_flag; CONST_ASM: CONST_ASM_; CONST_INT: the table's own */
+  uint16_t flags; /* CONST_EXPR: inst_flag; CONST_ASM: CONST_ASM_; CONST_INT: internal */
   struct nvm_type type;
   union {
     uint64_t bits;    /* CONST_INT up to 64 bits, CONST_FLOAT */
@@ -73,7 +73,7 @@ static inline const struct constant_info *constant_info(const struct constant_ta
 
 /* Interning constructors. All return VALUE_NULL when out of memory. */
 struct nvm_value const_int(struct nvm_module *m, struct nvm_type type, nvm_u128 value);
-/* The same of a width over 128 bits, from TYPE_MAX_INT_WORDS words of 64 bits, low first. */
+/* The same for widths over 128 bits, from TYPE_MAX_INT_WORDS words of 64 bits, low first. */
 struct nvm_value const_big_int(struct nvm_module *m, struct nvm_type type, const uint64_t *words);
 struct nvm_value const_float(struct nvm_module *m, struct nvm_type type, uint64_t bits);
 struct nvm_value const_null(struct nvm_module *m, struct nvm_type pointer);
@@ -81,8 +81,8 @@ struct nvm_value const_undef(struct nvm_module *m, struct nvm_type type);
 struct nvm_value const_poison(struct nvm_module *m, struct nvm_type type);
 /* The zero of any type: an integer, a float, null, or zeroinitializer. */
 struct nvm_value const_zero(struct nvm_module *m, struct nvm_type type);
-/* Vector, array or struct; the elements are copied. All zero elements give CONST_ZERO, all
- * undef (poison) elements CONST_UNDEF (CONST_POISON), as LLVM prints them. */
+/* Vector, array or struct; the elements are copied. All elements zero give CONST_ZERO, all undef
+ * (poison) CONST_UNDEF (CONST_POISON), as in LLVM. */
 struct nvm_value const_aggregate(struct nvm_module *m, struct nvm_type type,
                                  const struct nvm_value *elements, uint32_t count);
 struct nvm_value const_bytes(struct nvm_module *m, struct nvm_type array, const char *bytes,
@@ -94,8 +94,8 @@ struct nvm_value const_asm(struct nvm_module *m, struct nvm_str text, struct nvm
 struct nvm_value const_metadata(struct nvm_module *m, uint32_t meta);
 struct nvm_value const_token_none(struct nvm_module *m);
 
-/* Fills TYPE_MAX_INT_WORDS words, low first, with an integer constant of any width; false: v is
- * none. */
+/* Fills TYPE_MAX_INT_WORDS words, low first, with an integer constant of any width; false: v is not
+ * an integer constant. */
 bool const_words(const struct nvm_module *m, struct nvm_value v, uint64_t *words);
 /* Whether v is an integer constant of at most 128 bits; *value its bits, zero-extended. */
 bool const_is_int(const struct nvm_module *m, struct nvm_value v, nvm_u128 *value);
@@ -106,8 +106,8 @@ bool const_is_undef_or_poison(const struct nvm_module *m, struct nvm_value v);
 bool const_is_zero(const struct nvm_module *m, struct nvm_value v);
 /* Operand i of an AGGREGATE or EXPR. */
 struct nvm_value const_operand(const struct nvm_module *m, struct nvm_value v, uint32_t i);
-/* Element i of any constant of vector, array or struct type: looks through AGGREGATE, BYTES, ZERO,
- * UNDEF, POISON; VALUE_NULL for an expression. May add a constant. */
+/* Element i of any constant of vector, array or struct type: handles AGGREGATE, BYTES, ZERO, UNDEF,
+ * POISON; VALUE_NULL for an expression. May add a constant. */
 struct nvm_value const_element(struct nvm_module *m, struct nvm_value v, uint64_t i);
 
 #endif

@@ -1,5 +1,5 @@
-/* Reading debug metadata; see debug.h. Fields are looked up by name, for nodes are kept as they
- * were written. */
+/* Reading debug metadata; see debug.h. Fields are looked up by name, since nodes are kept as
+ * written. */
 #include "ir/debug.h"
 
 static struct nvm_meta field(const struct nvm_module *m, const struct meta_node *n,
@@ -24,8 +24,8 @@ const struct meta_node *debug_node(const struct nvm_module *m, const struct meta
 }
 
 const struct meta_node *debug_file(const struct nvm_module *m, const struct meta_node *place) {
-  enum { MOST_SCOPES = 1000 }; /* the graph may be circular */
-  for (int i = 0; place && i < MOST_SCOPES; i++) {
+  enum { MAX_SCOPES = 1000 }; /* the graph may have cycles */
+  for (int i = 0; place && i < MAX_SCOPES; i++) {
     const struct meta_node *file = debug_node(m, place, "file");
     if (file) return file;
     place = debug_node(m, place, "scope");

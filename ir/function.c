@@ -1,13 +1,13 @@
 /* Bodies of functions: instruction records in one table, their operands in another.
  *
- * An instruction's operands stand together in the pool. A list that grows (phi, switch) and can't
- * grow in place moves to the end of the pool with as much spare room behind it as it is long, so
- * that appending n operands costs n steps:
+ * An instruction's operands are contiguous in the pool. A growing list (phi, switch) that cannot
+ * grow in place moves to the end of the pool, followed by spare room of its length, so appending n
+ * operands takes O(n) time:
  *
  *   … | a0 a1 | b0 b1 b2 | …          a grows     … | ## ## | b0 b1 b2 | … | a0 a1 a2 ## ## ## |
  *
- * ## is OPERAND_SPARE. Spare places belong to whoever stands before them: a list grows into those
- * behind it and nowhere else. Places given up by a list that moved or died become spare too. */
+ * ## is OPERAND_SPARE. Spare places belong to the list before them, which grows into these only.
+ * The places of a moved or deleted list become spare too. */
 #include "ir/function.h"
 
 #include "ir/intern.h"
@@ -103,8 +103,7 @@ void function_remove_block(struct nvm_function *f, struct nvm_block b) {
 
 /* Instructions. */
 
-/* The table of instructions stands last, so that after a failure only the others have room to
- * spare. */
+/* The table of instructions is last, so that after a failure the others have excess capacity. */
 #define INST_TABLES(DO, f) \
   DO(&(f)->uses)           \
   DO(&(f)->names) DO(&(f)->locations) DO(&(f)->attachments) DO(&(f)->positions) DO(&(f)->insts)
@@ -141,8 +140,7 @@ void function_truncate(struct nvm_function *f, uint32_t count) {
 static bool grow_insts(struct nvm_function *f) {
   enum { LARGE = 1 << 13 };
   uint64_t wanted = f->insts.capacity ? (uint64_t)f->insts.capacity * 2 : 4;
-  if (f->insts.capacity > LARGE)
-    wanted -= f->insts.capacity / 2; /* what vec_grow gives, for all of them */
+  if (f->insts.capacity > LARGE) wanted -= f->insts.capacity / 2; /* as in vec_grow() */
   if (wanted > UINT32_C(1) << VALUE_INDEX_BITS) {
     f->module->arena.failed = true;
     return false;
@@ -150,8 +148,7 @@ static bool grow_insts(struct nvm_function *f) {
   return function_reserve(f, wanted, 0);
 }
 
-/* Room at the end of the pool for `count` operands more; where `operands` are in the pool they move
- * with it. */
+/* Reserves room for `count` more operands; *operands is rebased if it points into the pool. */
 static bool grow_pool(struct nvm_function *f, const struct nvm_value **operands, uint64_t count) {
   size_t pool_bytes = f->operands.capacity ? f->operands.count * sizeof **operands : 0;
   size_t offset = pool_offset(*operands, f->operands.data, pool_bytes);
@@ -192,7 +189,7 @@ struct nvm_inst_id function_add_inst(struct nvm_function *f, enum op op, uint16_
   return (struct nvm_inst_id){k};
 }
 
-/* Links i into b before `before`, at the end where that is none. */
+/* Links i into b before `before`, or at the end if that is none. */
 static void inst_link(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b,
                       struct nvm_inst_id before) {
   struct nvm_inst *inst = function_inst(f, i);
@@ -242,7 +239,7 @@ void inst_set_operand(struct nvm_function *f, struct nvm_inst_id i, uint32_t k,
   *place = v;
 }
 
-/* Makes the place behind the last operand of i one of its own. */
+/* Claims the place after the last operand of i. */
 static bool claim_place(struct nvm_function *f, struct nvm_inst *inst) {
   uint32_t count = inst->operand_count, end = inst->first_operand + count;
   if (end < f->operands.count && f->operands.data[end].bits == OPERAND_SPARE.bits) return true;

@@ -1,9 +1,9 @@
 /* Functions: blocks and instructions, all in flat tables indexed by handle.
  *
- * Blocks and the instructions of a block are doubly linked through their records, so that passes
- * insert and remove in constant time; ids never change and are never reused while a pass runs.
- * Removed instructions keep their slot with block 0, removed blocks theirs (until rewrite_compact()
- * of opt/). Parallel tables hold what only some readers want. */
+ * Blocks, and the instructions of a block, are doubly linked lists, so insertion and removal take
+ * constant time. Ids never change and are not reused while a pass runs. Removed instructions keep
+ * their slot, with block 0, and removed blocks theirs, until rewrite_compact() of opt/. Parallel
+ * tables hold what only some readers need. */
 #ifndef NVM_IR_FUNCTION_H
 #define NVM_IR_FUNCTION_H
 
@@ -45,23 +45,23 @@ struct nvm_function {
   VEC(struct nvm_value) operands;
   VEC(struct nvm_block_info) blocks; /* [0]: dummy */
   struct nvm_block entry, last_block;
-  uint32_t removed, removed_blocks; /* instructions and blocks that are in the tables yet */
+  uint32_t removed, removed_blocks; /* removed instructions and blocks still in the tables */
   struct nvm_str *arg_names;        /* one per parameter, or NULL */
-  /* Parallel to insts: they have its count, and at least its capacity. */
-  VEC(uint32_t) uses; /* how many operands name the instruction */
+  /* Parallel to insts, with its count and at least its capacity. */
+  VEC(uint32_t) uses; /* number of operands that refer to the instruction */
   VEC(struct nvm_str) names;
   VEC(struct nvm_meta) locations; /* !dbg */
   VEC(uint32_t) attachments;      /* chains in module->attachments */
   VEC(uint32_t) positions;        /* byte offset in the source, low 32 bits; 0: made by a pass */
 };
 
-/* Empty tables; the memory of large ones is given back. */
+/* Empties the tables and releases large ones. */
 void function_clear(struct nvm_function *f);
-/* What stays is a declaration. */
+/* Turns a definition into a declaration. */
 void function_drop_body(struct nvm_function *f);
-/* Room for so many instructions and operands in all; false when out of memory. */
+/* Reserves room for a total of instructions and operands; false when out of memory. */
 bool function_reserve(struct nvm_function *f, uint64_t insts, uint64_t operands);
-/* Instructions from `count` on are forgotten: nothing names them any more. */
+/* Drops the instructions from `count` on, which must have no uses. */
 void function_truncate(struct nvm_function *f, uint32_t count);
 
 /* Number of parameters and the type of parameter i. */
@@ -76,7 +76,7 @@ static inline bool function_is_declaration(const struct nvm_function *f) {
 static inline bool function_is_kernel(const struct nvm_function *f) {
   return f->convention == CC_PTX_KERNEL || f->convention == CC_SPIR_KERNEL;
 }
-/* Whether the function says that floats which are denormal count as zero. */
+/* Whether the function's attributes flush f32 denormals to zero. */
 bool function_flushes_f32(const struct nvm_function *f);
 
 static inline struct nvm_inst *function_inst(const struct nvm_function *f, struct nvm_inst_id i) {
@@ -90,7 +90,7 @@ static inline struct nvm_value inst_operand(const struct nvm_function *f, const 
                                             uint32_t k) {
   return f->operands.data[i->first_operand + k];
 }
-/* The same of the instruction with that id, looked up anew. */
+/* The same, by instruction id. */
 static inline struct nvm_value inst_operand_at(const struct nvm_function *f, struct nvm_inst_id i,
                                                uint32_t k) {
   return inst_operand(f, function_inst(f, i), k);
@@ -98,14 +98,14 @@ static inline struct nvm_value inst_operand_at(const struct nvm_function *f, str
 static inline bool block_is_none(struct nvm_block b) { return b.index == 0; }
 static inline bool inst_is_none(struct nvm_inst_id i) { return i.index == 0; }
 
-/* The handle in a value that is known to be an instruction, or a block. */
+/* The handle in a value that must be an instruction, or a block. */
 static inline struct nvm_inst_id value_inst_id(struct nvm_value v) {
   return (struct nvm_inst_id){value_index(v)};
 }
 static inline struct nvm_block value_block(struct nvm_value v) {
   return (struct nvm_block){value_index(v)};
 }
-/* The instruction that computes v, NULL if it is another kind of value; the same for one op. */
+/* The instruction that computes v, NULL for other values; the same, restricted to one op. */
 static inline const struct nvm_inst *value_inst(const struct nvm_function *f, struct nvm_value v) {
   return value_kind(v) == VALUE_INST ? &f->insts.data[value_index(v)] : NULL;
 }
@@ -125,7 +125,7 @@ static inline struct nvm_type value_type(const struct nvm_function *f, struct nv
 struct nvm_block function_add_block(struct nvm_function *f, struct nvm_str name);
 /* Moves b before `before` in the layout; {0}: to the end. */
 void function_move_block(struct nvm_function *f, struct nvm_block b, struct nvm_block before);
-/* Removes a block and its instructions; nothing may refer to them any more. */
+/* Removes a block and its instructions; nothing may refer to them. */
 void function_remove_block(struct nvm_function *f, struct nvm_block b);
 
 /* A new instruction, not yet in a block; operands are copied and their uses counted.
@@ -133,10 +133,10 @@ void function_remove_block(struct nvm_function *f, struct nvm_block b);
 struct nvm_inst_id function_add_inst(struct nvm_function *f, enum op op, uint16_t flags,
                                      struct nvm_type type, const struct nvm_value *operands,
                                      uint32_t count, uint32_t aux);
-/* Puts i at the end of b, or before the instruction `before` in its block. */
+/* Inserts i at the end of b, or before the instruction `before` in its block. */
 void inst_append(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b);
 void inst_insert_before(struct nvm_function *f, struct nvm_inst_id i, struct nvm_inst_id before);
-/* Takes i out of its block, keeping it; removes it for good, releasing its operands. */
+/* Takes i out of its block but keeps it; deletes it and its uses of operands. */
 void inst_unlink(struct nvm_function *f, struct nvm_inst_id i);
 void inst_remove(struct nvm_function *f, struct nvm_inst_id i);
 void inst_set_operand(struct nvm_function *f, struct nvm_inst_id i, uint32_t k, struct nvm_value v);
@@ -145,14 +145,14 @@ bool inst_add_operand(struct nvm_function *f, struct nvm_inst_id i, struct nvm_v
 /* Removes operands k..k+count-1, keeping the order of the rest. */
 void inst_remove_operands(struct nvm_function *f, struct nvm_inst_id i, uint32_t k, uint32_t count);
 
-/* The terminator of b, {0} if it has none. */
+/* The terminator of b, or {0}. */
 static inline struct nvm_inst_id block_terminator(const struct nvm_function *f,
                                                   struct nvm_block b) {
   struct nvm_inst_id last = function_block(f, b)->last;
   bool found = !inst_is_none(last) && op_is_terminator((enum op)function_inst(f, last)->op);
   return found ? last : (struct nvm_inst_id){0};
 }
-/* Successors of b, in operand order, with repetitions: their number, and number k. */
+/* The number of successors of b, with repetitions, and successor k in operand order. */
 static inline uint32_t block_successor_count(const struct nvm_function *f, struct nvm_block b) {
   const struct nvm_inst *t = function_inst(f, function_block(f, b)->last);
   return t->op == OP_BR       ? 1
@@ -167,14 +167,14 @@ static inline struct nvm_block block_successor(const struct nvm_function *f, str
   return (struct nvm_block){value_index(inst_operand(f, t, operand))};
 }
 
-/* Puts i at the beginning of b, which may be empty. */
+/* Inserts i at the start of b, which may be empty. */
 void inst_prepend(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b);
-/* The first instruction of b that is no phi. */
+/* The first instruction of b that is not a phi. */
 struct nvm_inst_id block_first_behind_phis(const struct nvm_function *f, struct nvm_block b);
-/* The one value of a phi beside itself; VALUE_NULL if there are two. Undef and poison are values:
- * another one might not dominate the edges that they come from. */
+/* The only value of a phi besides itself; VALUE_NULL if there are several. Undef and poison count
+ * as values: the other value might not dominate their edges. */
 struct nvm_value phi_single_value(const struct nvm_function *f, struct nvm_inst_id i);
-/* Gives a phi an entry: v from block `from`. False when out of memory. */
+/* Adds an entry to a phi: v from block `from`. False when out of memory. */
 bool phi_add(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_value v,
              struct nvm_block from);
 
@@ -189,8 +189,7 @@ static inline const struct call_site *call_site_of(const struct nvm_function *f,
 /* Arguments without bundle operands. */
 uint32_t call_arg_count(const struct nvm_function *f, const struct nvm_inst *i);
 
-/* The function that i calls by its name, NULL if it is no such call; the number of the intrinsic
- * that it is, or 0. */
+/* The function that i calls directly, or NULL; the id of the intrinsic that i calls, or 0. */
 static inline struct nvm_function *call_function(const struct nvm_function *f,
                                                  const struct nvm_inst *i) {
   struct nvm_value v = i->op == OP_CALL ? call_callee(f, i) : VALUE_NULL;
@@ -200,8 +199,7 @@ static inline uint32_t call_intrinsic(const struct nvm_function *f, const struct
   const struct nvm_function *g = call_function(f, i);
   return g ? g->intrinsic : 0;
 }
-/* An attribute of the function itself, of its parameter k, or of the call itself; NULL: it has none
- * such. */
+/* An attribute of the function, of its parameter k, or of the call; NULL: none. */
 const struct nvm_attr *function_attribute(const struct nvm_function *f, enum attr_id id);
 const struct nvm_attr *function_parameter_attribute(const struct nvm_function *f, uint32_t k,
                                                     enum attr_id id);

@@ -4,7 +4,7 @@
 
 #include "ir/function.h"
 
-/* The type that the next index selects from. The first index steps over whole objects of it. */
+/* The type that the next index selects from. The first index counts whole objects. */
 struct gep_walk {
   struct nvm_module *module;
   struct nvm_type type;
@@ -15,14 +15,14 @@ struct gep_walk {
 static inline struct gep_walk gep_begin(struct nvm_module *m, uint32_t aux) {
   return (struct gep_walk){m, {aux}, false};
 }
-/* The bytes that one step of the next index moves. If the index selects a struct member, its offset
- * in bytes, and *is_member is set. Indices of structs may be splats. */
+/* The stride of the next index in bytes. If it selects a struct member, the member's offset, and
+ * *is_member is set. Struct indices may be splats. */
 uint64_t gep_step(struct gep_walk *w, struct nvm_value index, bool *is_member);
 
-/* The bytes that a getelementptr adds, modulo 2^64; false unless all indices are constant integers.
- */
+/* The offset of a getelementptr in bytes, modulo 2^64; false unless all indices are constant
+ * integers. */
 bool gep_constant_offset(const struct nvm_function *f, const struct nvm_inst *gep, int64_t *offset);
-/* The same if it is at most 2^40 either way, so that several of them can be added. */
+/* The same if its magnitude is at most 2^40, so that several can be added. */
 bool gep_small_offset(const struct nvm_function *f, const struct nvm_inst *gep, int64_t *offset);
 
 #endif

@@ -1,9 +1,9 @@
-/* The growth of interning tables; everything else about them is in the header and the owners. */
+/* The growth of interning tables; the rest is in the header and in the owners. */
 #include "ir/intern.h"
 
 #include <string.h>
 
-#ifdef NVM_HOSTILE /* the checking build: collisions and doublings from the start */
+#ifdef NVM_HOSTILE /* checking build: collisions and growth from the start */
 enum { FIRST_SLOTS = 2 };
 #else
 enum { FIRST_SLOTS = 64 };

@@ -2,9 +2,9 @@
  * call sites.
  *
  * A table is an array of slots, a power of two long and at most half full, probed linearly. A slot
- * holds a record's number, 0 where it is empty. Hashes are made of contents and handles, never of
- * addresses, so that every run probes alike. The owner keeps the records and knows how to hash
- * record k again (when the slots are doubled); lookups compare in the owner's code:
+ * holds a record's number, or 0. Hashes depend on contents and handles, never on addresses, so
+ * every run is the same. The owner stores the records and can rehash record k when the table grows;
+ * lookups compare in the owner's code:
  *
  *   for (uint32_t i = hash & mask; slots[i]; i = (i + 1) & mask) if (same(slots[i])) return …; */
 #ifndef NVM_IR_INTERN_H
@@ -13,8 +13,8 @@
 #include "support/vec.h"
 
 /* Records are often copied within their own pool (an instruction cloned, a node edited), which may
- * move while room is made. pool_offset() says before that where in the pool p points to, in bytes
- * (POOL_OUTSIDE: nowhere), and pool_rebase() where that is afterwards. */
+ * move when it grows. Before that, pool_offset() returns the offset of p in the pool in bytes
+ * (POOL_OUTSIDE: not in it); afterwards pool_rebase() returns the new address. */
 #define POOL_OUTSIDE SIZE_MAX
 
 static inline size_t pool_offset(const void *p, const void *pool, size_t pool_bytes) {
@@ -25,11 +25,11 @@ static inline const void *pool_rebase(const void *p, size_t offset, const void *
   return offset == POOL_OUTSIDE ? p : (const char *)pool + offset;
 }
 
-/* The hash of record k of `table`; false if the record is not to be found by lookup. */
+/* The hash of record k of `table`; false if lookups must not find the record. */
 typedef bool intern_hash(const void *table, uint32_t k, uint32_t *hash);
 
-/* Ensures that one more record fits beside records first..end-1, doubling and refilling the slots
- * where needed. False when out of memory; the old slots then stay as they are. */
+/* Ensures room for one more record after first..end-1, doubling and refilling the slots if needed.
+ * False when out of memory, with the slots unchanged. */
 bool intern_room(struct arena *a, uint32_t **slots, uint32_t *slot_count, uint32_t first,
                  uint32_t end, intern_hash *hash, const void *table);
 

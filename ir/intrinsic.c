@@ -1,8 +1,8 @@
 /* Looking up intrinsics by name and checking their types against the signatures of the table.
  *
- * A signature is interpreted as it stands in the row: only declarations are checked, so that this
- * costs nothing that a profile shows, and the table needs no second form. Type variables are bound
- * where they first stand; the messages say to what. */
+ * A signature is interpreted in its text form: only declarations are checked, so this is not worth
+ * a compiled form. Type variables are bound at their first occurrence; messages name the bound
+ * type. */
 #include "ir/intrinsic.h"
 
 #include "ir/function.h"
@@ -17,7 +17,7 @@ const struct intrinsic_info intrinsic_table[INTRINSIC_COUNT] = {
 
 /* ---- Names ---- */
 
-/* strcmp of a NUL-terminated row name with `length` bytes. */
+/* strcmp() with a second string of `length` bytes. */
 static int compare_name(const char *row, const char *name, size_t length) {
   size_t row_length = strlen(row), n = row_length < length ? row_length : length;
   int order = memcmp(row, name, n);
@@ -55,7 +55,7 @@ enum { NEAREST_MAX_LENGTH = 95, NEAREST_MAX_EDITS = 4 };
 enum intrinsic_id intrinsic_nearest(const char *name, size_t length) {
   enum intrinsic_id nearest = INTRINSIC_NONE;
   if (length > NEAREST_MAX_LENGTH) return INTRINSIC_NONE;
-  /* The whole name first, then without its last words, which may be overload suffixes. */
+  /* The whole name first, then without its last components, which may be overload suffixes. */
   for (size_t n = length; n > 8 && nearest == INTRINSIC_NONE;) {
     uint32_t limit = (uint32_t)(n - strlen("llvm.")) / 4;
     if (limit > NEAREST_MAX_EDITS) limit = NEAREST_MAX_EDITS;
@@ -147,7 +147,7 @@ static bool is_of_class(const struct matcher *m, struct nvm_type type, char clas
   }
 }
 
-/* Reads a variable's name at `m->at`; its number among the bound ones, or bound_count. */
+/* Parses a variable's name at `m->at`; returns its index among the bound ones, or bound_count. */
 static int take_variable(struct matcher *m, char name[2]) {
   int i = 0;
   name[0] = *m->at++;
@@ -171,7 +171,7 @@ static bool match_variable(struct matcher *m, struct nvm_type type) {
   return true;
 }
 
-/* @I: the element type of I, which may be bound only later. */
+/* @I: the element type of I, which may be bound later. */
 static bool match_element(struct matcher *m, struct nvm_type type) {
   char name[2];
   m->at++;
@@ -195,14 +195,14 @@ static bool match_with_lanes(struct matcher *m, struct nvm_type type) {
 
 static bool match_type(struct matcher *m, struct nvm_type type);
 
-/* How often the type at `m->at`, which must have been skipped, stands there. */
+/* The repeat count after a skipped type at `m->at`. */
 static uint32_t take_repeat(struct matcher *m) {
   if (*m->at != '*') return 1;
   m->at++;
   return take_number(m);
 }
 
-/* Steps over a type without looking at what it is matched with. */
+/* Skips a type without matching it. */
 static void skip_type(struct matcher *m) {
   int depth = 0;
   for (; *m->at; m->at++) {
@@ -217,7 +217,7 @@ static void skip_type(struct matcher *m) {
   }
 }
 
-/* {a, b*2} or [a]: members of a structure; [a] alone is no structure. */
+/* {a, b*2} or [a]: members of a structure; [a] with one member is that member. */
 static bool match_members(struct matcher *m, struct nvm_type type) {
   bool may_be_single = *m->at++ == '[', good = true;
   const struct type_info *info = type_info(m->types, type);
@@ -345,7 +345,7 @@ static void describe_members(struct matcher *m, struct textbuf *out) {
   if (!single) textbuf_puts(out, " }");
 }
 
-/* Writes what the type at m->at stands for. */
+/* Writes the type at m->at for a message. */
 static void describe(struct matcher *m, struct textbuf *out) {
   char name[2];
   switch (*m->at) {
@@ -399,14 +399,14 @@ static bool explain_count(struct textbuf *why, uint32_t expected, uint64_t found
   return false;
 }
 
-/* One argument's type and repetition, at a time: its start, and m->at after it. */
+/* One argument's type and repetition: its start; m->at is after it. */
 struct argument_text {
   const char *type;
   uint32_t repeat;
   bool immediate, rest; /* rest: `...` */
 };
 
-/* The next argument of the signature; false at its end. m->at stands after `(` or `,`. */
+/* The next argument of the signature; false at its end. m->at must be after `(` or `,`. */
 static bool next_argument(struct matcher *m, struct argument_text *a) {
   skip_blanks(m);
   if (*m->at == ')' || *m->at == '\0') return false;
@@ -432,7 +432,7 @@ static void find_arguments(struct matcher *m, const char *signature) {
   while (*m->at && *m->at++ != '(') continue;
 }
 
-/* How many arguments; *rest: more may follow. */
+/* The number of arguments; *rest: more may follow. */
 static uint32_t count_arguments(const char *signature, bool *rest) {
   struct matcher m = {0};
   struct argument_text a;

@@ -19,7 +19,7 @@ const struct nvm_layout nvm_layout_default = {
     .vector_align_log2 = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
 };
 
-/* Where sizes stop growing: they can still be added and multiplied by small numbers. */
+/* Sizes saturate here: they can still be added and multiplied by small numbers. */
 #define LAYOUT_MAX (UINT64_MAX / 16)
 enum { NATURAL = 0xff };
 
@@ -40,11 +40,11 @@ static uint64_t align_up(uint64_t n, uint32_t log2) {
   return (n + mask) & ~mask;
 }
 
-static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static uint32_t min32(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* The least k with n <= 2^k, at most 63. */
 static uint32_t ceil_log2(uint64_t n) {
-  return n < 2 ? 0 : least(64 - (uint32_t)__builtin_clzll(n - 1), 63);
+  return n < 2 ? 0 : min32(64 - (uint32_t)__builtin_clzll(n - 1), 63);
 }
 
 static struct extent composite_extent(const struct nvm_layout *l, const struct type_table *t,
@@ -62,7 +62,7 @@ static struct extent type_extent(const struct nvm_layout *l, const struct type_t
   enum type_kind kind = type_kind(t, ty);
   if (kind >= TY_VECTOR && kind <= TY_STRUCT) return composite_extent(l, t, ty);
   uint64_t bits = layout_scalar_bits(l, t, ty);
-  if (kind == TY_INT) return extent_of_bits(bits, l->int_align_log2[least(ceil_log2(bits), 7)]);
+  if (kind == TY_INT) return extent_of_bits(bits, l->int_align_log2[min32(ceil_log2(bits), 7)]);
   if (kind == TY_PTR) return extent_of_bits(bits, ceil_log2(bits / 8));
   return kind >= TY_HALF && kind <= TY_DOUBLE
              ? extent_of_bits(bits, l->float_align_log2[ceil_log2(bits)])
@@ -81,11 +81,11 @@ static struct extent vector_extent(const struct nvm_layout *l, const struct type
   uint32_t k = ceil_log2(bits), align_log2 = NATURAL;
   if (k < sizeof l->vector_align_log2 && bits == UINT64_C(1) << k)
     align_log2 = l->vector_align_log2[k];
-  if (align_log2 == NATURAL) align_log2 = least(ceil_log2(bytes_of(bits)), 31);
+  if (align_log2 == NATURAL) align_log2 = min32(ceil_log2(bytes_of(bits)), 31);
   return extent_of_bits(bits, align_log2);
 }
 
-/* Steps over member i: *end becomes the first byte behind it; returns its offset. */
+/* Places member i after *end; returns its offset, and *end becomes its end. */
 static uint64_t place_member(const struct nvm_layout *l, const struct type_table *t,
                              struct nvm_type ty, uint32_t i, uint64_t *end, uint8_t *align_log2) {
   struct extent e = type_extent(l, t, type_member(t, ty, i));
@@ -112,7 +112,7 @@ static struct extent array_extent(const struct nvm_layout *l, const struct type_
   return (struct extent){product(e.bytes, info->count), e.align_log2};
 }
 
-/* Turns the memos to this layout, making those of another one stale. */
+/* The epoch of this layout; another layout invalidates all memos. */
 static uint32_t layout_epoch(const struct nvm_layout *l, const struct type_table *t) {
   struct type_layout_key *key = t->layout_key;
   if (key->epoch == 0 || memcmp(key->bytes, l, sizeof *l) != 0) {
@@ -168,8 +168,8 @@ uint32_t layout_member_at(const struct nvm_layout *l, const struct type_table *t
                           struct nvm_type ty, uint64_t *offset) {
   uint32_t k = 0;
   uint64_t begin = 0;
-  for (uint32_t next = 1; next < type_info(t, ty)->count;
-       next++) { /* upwards, for which offsets are kept */
+  /* upwards, for the cached offset */
+  for (uint32_t next = 1; next < type_info(t, ty)->count; next++) {
     uint64_t at = layout_member_offset(l, t, ty, next);
     if (at > *offset) break;
     begin = at;

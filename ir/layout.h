@@ -1,12 +1,11 @@
-/* Sizes, alignments and offsets of types in memory. The rules come from the module's data layout
- * string, read by target/; the IR itself only needs this small summary of it.
- * All results in bytes unless a name says bits. */
+/* Sizes, alignments and offsets of types in memory. target/ derives this summary from the module's
+ * data layout string. All results are in bytes unless a name says bits. */
 #ifndef NVM_IR_LAYOUT_H
 #define NVM_IR_LAYOUT_H
 
 #include "ir/type.h"
 
-/* Spaces 0 to 7 have entries of their own, and 101, parameters; others use that of space 0. */
+/* Spaces 0 to 7, and 101 (parameters), have their own entries; others use that of space 0. */
 enum {
   LAYOUT_ADDRESS_SPACES = 8,
   LAYOUT_PARAM_SPACE = 101,
@@ -31,16 +30,16 @@ static inline uint32_t layout_pointer_bits(const struct nvm_layout *l, uint32_t 
   return l->pointer_bits[layout_pointer_entry(address_space)];
 }
 
-/* Bits of an integer, float or pointer; 0 of others. */
+/* Bits of an integer, float or pointer; 0 for others. */
 static inline uint32_t layout_scalar_bits(const struct nvm_layout *l, const struct type_table *t,
                                           struct nvm_type ty) {
   const struct type_info *info = type_info(t, ty);
   return info->kind == TY_PTR ? layout_pointer_bits(l, info->width) : type_scalar_bits(t, ty);
 }
-/* The same of a vector, array or struct: a struct has the bits of its bytes. */
+/* The same for a vector, array or struct; a struct has the bits of its bytes. */
 uint64_t layout_composite_bits(const struct nvm_layout *l, const struct type_table *t,
                                struct nvm_type ty);
-/* Bits a value holds: i1 has 1. */
+/* Bits of a value: i1 has 1. */
 static inline uint64_t layout_bits(const struct nvm_layout *l, const struct type_table *t,
                                    struct nvm_type ty) {
   enum type_kind kind = type_kind(t, ty);
@@ -50,7 +49,7 @@ static inline uint64_t layout_bits(const struct nvm_layout *l, const struct type
 /* Bytes from one array element to the next: i24 has 4. Saturates at UINT64_MAX / 16. */
 uint64_t layout_alloc_size(const struct nvm_layout *l, const struct type_table *t,
                            struct nvm_type ty);
-/* Bytes a store writes: i1 has 1, i24 has 3. */
+/* Bytes that a store writes: i1 has 1, i24 has 3. */
 static inline uint64_t layout_store_size(const struct nvm_layout *l, const struct type_table *t,
                                          struct nvm_type ty) {
   if (type_is_aggregate(t, ty)) return layout_alloc_size(l, t, ty);
@@ -59,12 +58,12 @@ static inline uint64_t layout_store_size(const struct nvm_layout *l, const struc
 }
 /* ABI alignment, a power of two. */
 uint32_t layout_align(const struct nvm_layout *l, const struct type_table *t, struct nvm_type ty);
-/* Bytes of an alignment that instructions and variables keep as log2 + 1 (`written`; 0: none, which
- * gives 0). The largest of the language, 2^32, counts as 2^31, so that 32 bits hold all. */
+/* Bytes of an alignment stored as log2 + 1 (`written`; 0: none, which gives 0). The largest, 2^32,
+ * counts as 2^31, so 32 bits suffice. */
 static inline uint32_t layout_align_bytes(unsigned written) {
   return written == 0 ? 0 : UINT32_C(1) << (written > 32 ? 31 : written - 1);
 }
-/* The same, and the type's ABI alignment where none was written. */
+/* The same, with the type's ABI alignment if none was written. */
 static inline uint32_t layout_written_align(const struct nvm_layout *l, const struct type_table *t,
                                             struct nvm_type ty, unsigned written) {
   return written ? layout_align_bytes(written) : layout_align(l, t, ty);
@@ -72,8 +71,8 @@ static inline uint32_t layout_written_align(const struct nvm_layout *l, const st
 /* Byte offset of member i of a struct. */
 uint64_t layout_member_offset(const struct nvm_layout *l, const struct type_table *t,
                               struct nvm_type ty, uint32_t i);
-/* The last member of a struct (with members) that begins at byte *offset or before; *offset becomes
- * that in the member. */
+/* The last member of a struct (with members) that starts at byte *offset or before; *offset becomes
+ * the offset in the member. */
 uint32_t layout_member_at(const struct nvm_layout *l, const struct type_table *t,
                           struct nvm_type ty, uint64_t *offset);
 

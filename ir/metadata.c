@@ -1,7 +1,7 @@
 /* The metadata graph: interned items (strings, numbers, values, references to nodes) and nodes.
  *
- * Nodes are not interned: their numbers are the source's, and a node may be named before it is
- * defined. Items are, so that `!"float"` and `i32 1` cost one record however often they occur. */
+ * Nodes are not interned: their numbers are the source's, and a node may be referenced before its
+ * definition. Items are interned, so `!"float"` and `i32 1` cost one record each. */
 #include "ir/metadata.h"
 
 #include "ir/intern.h"
@@ -85,7 +85,7 @@ uint32_t meta_node_new(struct meta_table *t) {
   return VEC_PUSH(t->arena, &t->nodes, n) ? k : 0;
 }
 
-/* Copies operands to the pool and keys beside them (none where keys is NULL). */
+/* Copies operands to the pool, and keys (unless NULL) to the parallel one. */
 static bool operands_add(struct meta_table *t, const struct nvm_str *keys,
                          const struct nvm_meta *operands, uint32_t count, uint32_t *first) {
   uint64_t end = (uint64_t)t->operands.count + count;

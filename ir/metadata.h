@@ -1,8 +1,7 @@
-/* Metadata: a graph of nodes that is kept and printed back.
+/* Metadata: a graph of nodes that is kept and printed.
  *
- * Two shapes only: tuples `!{ … }` and specialized nodes `!DILocation(line: 3, …)`, the latter as
- * their name and (field, value) pairs in the order written, so that kinds not known here survive.
- */
+ * Nodes are tuples `!{ … }` or specialized nodes `!DILocation(line: 3, …)`, the latter as name and
+ * (field, value) pairs in the order written, so unknown kinds survive. */
 #ifndef NVM_IR_METADATA_H
 #define NVM_IR_METADATA_H
 
@@ -17,12 +16,12 @@ enum meta_kind {
   META_NULL,
   META_STRING,   /* str: !"text" */
   META_NODE,     /* node: index into nodes; printed as !N */
-  META_VALUE,    /* value: a typed constant or global; or a function's own value (local) */
+  META_VALUE,    /* value: a typed constant or global, or a function-local value */
   META_INT,      /* number: field `line: 3` (two's complement in bits) */
   META_UNSIGNED, /* number above INT64_MAX */
   META_WORD, /* str: field `tag: DW_TAG_member`, `flags: DIFlagA | DIFlagB`, `true`, `FullDebug` */
-  META_INLINE, /* node: an unnumbered node printed in place: !DIExpression(…), !DIArgList(…),
-                  !{…} inside of an operand */
+  META_INLINE, /* node: an unnumbered node printed in place: !DIExpression(…), !DIArgList(…), !{…}
+                  inside an operand */
 };
 
 struct meta_item {
@@ -32,7 +31,7 @@ struct meta_item {
     uint32_t node;
     struct nvm_value value;
   };
-  struct nvm_type type; /* META_VALUE: the type of a local value (constants know theirs) */
+  struct nvm_type type; /* META_VALUE: the type of a local value */
   uint64_t number;
 };
 
@@ -43,7 +42,7 @@ struct meta_node {
   uint32_t first;      /* into `operands` and, for specialized nodes, `keys` at the same index */
   uint32_t count;
   bool distinct;
-  bool defined;        /* false: only referred to so far (an error at the end of the file) */
+  bool defined;        /* false: only referenced so far (an error at the end of the file) */
   bool uniqued_number; /* scratch of the printer */
 };
 
@@ -62,7 +61,7 @@ struct meta_table {
   VEC(struct named_metadata) named;
   uint32_t *slots; /* interning of items */
   uint32_t slot_count;
-  bool has_locals; /* some item may speak of an instruction */
+  bool has_locals; /* some item may refer to an instruction */
 };
 
 /* An empty graph in `arena`; false when out of memory. */
@@ -77,7 +76,7 @@ struct nvm_meta meta_node(struct meta_table *t, uint32_t node, bool is_inline);
 
 /* A new, undefined node. 0 when out of memory. */
 uint32_t meta_node_new(struct meta_table *t);
-/* Gives it its content; keys may be NULL for a tuple. False when out of memory. */
+/* Defines a node; keys may be NULL for a tuple. False when out of memory. */
 bool meta_node_define(struct meta_table *t, uint32_t node, struct nvm_str name, bool distinct,
                       const struct nvm_str *keys, const struct nvm_meta *operands, uint32_t count);
 bool meta_add_named(struct meta_table *t, struct nvm_str name, const struct nvm_meta *operands,
@@ -86,7 +85,7 @@ bool meta_add_named(struct meta_table *t, struct nvm_str name, const struct nvm_
 static inline const struct meta_item *meta_item(const struct meta_table *t, struct nvm_meta m) {
   return &t->items.data[m.index];
 }
-/* The node that m is, or NULL. */
+/* The node of m, or NULL. */
 const struct meta_node *meta_as_node(const struct meta_table *t, struct nvm_meta m);
 static inline struct nvm_meta meta_operand(const struct meta_table *t, const struct meta_node *n,
                                            uint32_t i) {

@@ -1,4 +1,4 @@
-/* Modules: symbols by name, call sites, attachments; and the words that symbols carry. */
+/* Modules: symbols by name, call sites, attachments; keywords of symbols. */
 #include "ir/function.h"
 
 #include "ir/intern.h"
@@ -45,7 +45,7 @@ const char *calling_convention_name(uint32_t cc) {
   }
 }
 
-/* Symbols are found through symbol_order: slot → place + 1 → value → record → name. The places of
+/* Symbols are found through symbol_order: slot → place + 1 → value → record → name. Places of
  * removed symbols are empty and match no name. */
 static bool symbol_hash_record(const void *table, uint32_t k, uint32_t *hash) {
   const struct nvm_module *m = table;
@@ -56,7 +56,7 @@ static bool symbol_hash_record(const void *table, uint32_t k, uint32_t *hash) {
   return name != 0;
 }
 
-/* The number of a name's place in symbol_order, from 1; 0: unknown. */
+/* The position of a name in symbol_order, from 1; 0: unknown. */
 static uint32_t symbol_place(const struct nvm_module *m, struct nvm_str name) {
   uint32_t mask = m->symbol_slot_count - 1;
   if (name.index == 0) return 0;
@@ -68,7 +68,7 @@ static uint32_t symbol_place(const struct nvm_module *m, struct nvm_str name) {
   return 0;
 }
 
-/* The hash covers tag, count and fields by content: bundles are compared as what they say. */
+/* Hashes tags, counts and fields by content: equal bundles are one record. */
 static uint32_t call_site_hash(const struct nvm_module *m, const struct call_site *s) {
   uint64_t type_and_attributes = (uint64_t)s->function_type.index << 32 | s->attributes.index;
   uint32_t h = hash_mix(s->convention, type_and_attributes);
@@ -114,8 +114,8 @@ static bool module_init_symbols(struct nvm_module *m) {
                      call_site_hash_record, m);
 }
 
-/* A function record. What the tables of all of them hold at index 0 is one zeroed piece, so that
- * the null handle is valid before anything was added (see function.c). */
+/* A function record. Index 0 of all its tables is one zeroed piece of memory, so the null handle is
+ * valid in an empty function (see function.c). */
 static struct nvm_function *function_new(struct nvm_module *m) {
   enum { DUMMY_BYTES = 64 };
   _Static_assert(sizeof(struct nvm_block_info) <= DUMMY_BYTES, "a dummy holds any record");
@@ -158,11 +158,11 @@ struct nvm_module *module_create(struct nvm_allocator allocator, size_t limit_by
 
 void module_destroy(struct nvm_module *m) {
   if (!m) return;
-  struct arena arena = m->arena; /* the module lies in what is freed */
+  struct arena arena = m->arena; /* a copy: the module itself is in the arena */
   arena_free(&arena);
 }
 
-/* Puts a new symbol at the end of the order and makes its name known. */
+/* Appends a new symbol to the order and enters its name. */
 static bool symbol_enter(struct nvm_module *m, struct nvm_value v, struct nvm_str name) {
   uint32_t place = m->symbol_order.count + 1;
   if (!intern_room(&m->arena, &m->symbol_slots, &m->symbol_slot_count, 1, place, symbol_hash_record,
@@ -284,8 +284,7 @@ uint32_t module_sync_scope(struct nvm_module *m, struct nvm_str name) {
   return VEC_PUSH(&m->arena, &m->sync_scopes, name) ? m->sync_scopes.count - 1 : 0;
 }
 
-/* Pointers to far address spaces are interned when first asked for, which is why this writes to
- * the module that it is given to read. */
+/* Pointer types of high address spaces are interned on demand, which modifies the const module. */
 static struct nvm_type pointer_to(const struct nvm_module *m, uint32_t address_space) {
   return type_ptr((struct type_table *)&m->types, address_space);
 }
@@ -308,7 +307,7 @@ bool function_flushes_f32(const struct nvm_function *f) {
   const struct nvm_module *m = f->module;
   struct nvm_attrset set = attrlist_info(&m->attributes, f->attributes)->function;
   const struct nvm_attr *all = attrset_find(&m->attributes, set, ATTR_DENORMAL_FPENV);
-  if (all) { /* (ieee, float: preservesign): what stands for all formats, and for this one */
+  if (all) { /* (ieee, float: preservesign): the part for all formats, and for this one */
     const char *text = module_text(m, all->str2).bytes, *own = strstr(text, "float:");
     if (own) text = own + 6 + strspn(own + 6, " ");
     return strncmp(text, "preservesign", 12) == 0;

@@ -1,7 +1,7 @@
-/* A module: everything that one .nvir file says.
+/* A module: the contents of one .nvir file.
  *
  * The module owns its arena and everything in it: types, constants, strings, metadata, globals,
- * functions and their bodies. Handles of one module mean nothing in another. */
+ * functions and their bodies. Handles are valid in their module only. */
 #ifndef NVM_IR_MODULE_H
 #define NVM_IR_MODULE_H
 
@@ -57,10 +57,10 @@ enum calling_convention {
   CC_SPIR_FUNC = 75,
   CC_SPIR_KERNEL = 76,
 };
-/* "ptx_kernel" for 71, "ccc" for 0 (not written as a rule); NULL for those printed as `cc N`. */
+/* "ptx_kernel" for 71, "ccc" for 0 (usually omitted); NULL for those printed as `cc N`. */
 const char *calling_convention_name(uint32_t cc);
 
-/* What functions, variables and aliases share. */
+/* The common part of functions, variables and aliases. */
 struct symbol {
   struct nvm_str name; /* without @; 0: numbered */
   uint8_t linkage;     /* enum linkage */
@@ -70,7 +70,7 @@ struct symbol {
   uint8_t unnamed_addr;
   uint8_t thread_local;
   bool declared_only; /* no initializer, no body */
-  bool defined;       /* false while only referred to: an error at the end of the file */
+  bool defined;       /* false: only referenced so far (an error at the end of the file) */
   uint32_t comdat;    /* index + 1 into comdats, 0: none */
   struct nvm_str section;
   struct nvm_str partition;
@@ -78,8 +78,8 @@ struct symbol {
   uint32_t attachments;    /* metadata attachments: first link of the chain, 0: none */
 };
 
-/* A variable (alias == VALUE_NULL) or an alias or ifunc (alias: what it stands for). */
-/* Known to this module alone: internal or private. */
+/* A variable (alias == VALUE_NULL), or an alias or ifunc (alias: its target). */
+/* Visible in this module only: internal or private. */
 static inline bool symbol_is_local(const struct symbol *s) {
   return s->linkage == LINK_INTERNAL || s->linkage == LINK_PRIVATE;
 }
@@ -93,7 +93,7 @@ struct nvm_global {
   bool is_alias, is_ifunc;
   bool is_constant;
   bool externally_initialized;
-  uint8_t align_log2; /* log2 + 1, 0: none written */
+  uint8_t align_log2; /* log2 + 1; 0: none */
   struct nvm_attrset attributes;
 };
 
@@ -107,16 +107,16 @@ struct attachment {
   struct nvm_str kind;
   struct nvm_meta node;
   uint32_t next; /* index into attachments, 0: end */
-  uint32_t
-      last; /* of the first of a chain: where it ends; 0: several have it, it never changes again */
+  uint32_t last; /* in the first of a chain: its end; 0: the chain is shared and never changes */
 };
 
-/* What a call site says beside its operands; interned, for most calls of a function are alike. */
+/* The parts of a call other than its operands; interned, since most calls of a function are
+ * alike. */
 struct call_site {
   struct nvm_type function_type;
   struct nvm_attrlist attributes;
   uint32_t convention;
-  uint32_t first_bundle, bundle_count; /* operand bundles; their values stand after the arguments */
+  uint32_t first_bundle, bundle_count; /* operand bundles; their values follow the arguments */
 };
 struct operand_bundle {
   struct nvm_str tag;
@@ -135,7 +135,7 @@ struct nvm_module {
   struct nvm_layout layout;
   struct nvm_str layout_text, triple, source_filename, module_id;
   bool has_layout, has_triple;    /* written in the source */
-  VEC(struct nvm_str) module_asm; /* one line each */
+  VEC(struct nvm_str) module_asm; /* one entry a line */
   VEC(struct comdat) comdats;
   VEC(struct nvm_global) globals;       /* [0]: dummy */
   VEC(struct nvm_function *) functions; /* [0]: dummy */
@@ -151,7 +151,7 @@ struct nvm_module {
 };
 
 /* A module in memory from `allocator`, limited to `limit_bytes` (0: no limit). NULL when out of
- * memory. The struct itself lives in its own arena. */
+ * memory. The struct is in its own arena. */
 struct nvm_module *module_create(struct nvm_allocator allocator, size_t limit_bytes);
 void module_destroy(struct nvm_module *m);
 
@@ -163,16 +163,15 @@ static inline struct nvm_str module_str(struct nvm_module *m, const char *s) {
 }
 static inline bool module_out_of_memory(const struct nvm_module *m) { return m->arena.failed; }
 
-/* Adds an empty global or function of that name (0: numbered) at the end of symbol_order and makes
- * the name known. VALUE_NULL when out of memory. The caller has checked that the name is free. */
+/* Adds an empty global or function of that name (0: numbered) at the end of symbol_order.
+ * VALUE_NULL when out of memory. The name must be free. */
 struct nvm_value module_add_global(struct nvm_module *m, struct nvm_str name);
 struct nvm_value module_add_function(struct nvm_module *m, struct nvm_str name);
 /* The global or function of that name, or VALUE_NULL. */
 struct nvm_value module_find_symbol(const struct nvm_module *m, struct nvm_str name);
-/* Gives a symbol a free name; its place in symbol_order is at the end from now on. False when out
- * of memory. */
+/* Gives a symbol a free name and moves it to the end of symbol_order. False when out of memory. */
 bool module_rename_symbol(struct nvm_module *m, struct nvm_value symbol, struct nvm_str name);
-/* Forgets a symbol and its name (dead declarations and such). Its record stays; its place in
+/* Removes a symbol and its name, e.g. a dead declaration. Its record stays; its place in
  * symbol_order becomes VALUE_NULL, which readers skip. */
 void module_remove_symbol(struct nvm_module *m, struct nvm_value symbol);
 

@@ -24,10 +24,10 @@ struct module_flag {
 
 /* The named metadata list of that name; NULL: the module has none. */
 const struct named_metadata *module_named_metadata(const struct nvm_module *m, const char *name);
-/* Reads one operand of !llvm.module.flags; false if it has not the form of a flag. */
+/* Parses one operand of !llvm.module.flags; false if malformed. */
 bool module_flag_read(const struct nvm_module *m, struct nvm_meta operand,
                       struct module_flag *flag);
-/* Finds the flag with that key and its index among the operands; false: there is none. */
+/* Finds the flag with that key and its operand index; false: none. */
 bool module_flag_find(const struct nvm_module *m, struct nvm_text key, struct module_flag *flag,
                       uint32_t *at);
 

@@ -1,4 +1,4 @@
-/* The tables of the IR's ops and of the words that modify them, made from ops.def. */
+/* The tables of the IR's ops and their keywords, from ops.def. */
 #include "ir/ops.h"
 
 #include <stddef.h>
@@ -16,7 +16,7 @@ const struct op_info op_table[OP_COUNT] = {
 #undef OP
 };
 
-/* The groups that ops.h names by their ends are what the enum's order makes of them. */
+/* Checks that the groups named in ops.h match the order of the enum. */
 #define OP(ENUM, keyword, form, flags, meaning)                                                   \
   _Static_assert(                                                                                 \
       ((flags)&OPF_TERMINATOR ? 1 : 0) == ((int)OP_##ENUM >= (int)OP_FIRST_TERMINATOR &&          \
@@ -48,7 +48,7 @@ enum icmp_predicate icmp_inverse(enum icmp_predicate p) {
 
 uint32_t predicate_swapped(enum op op, uint32_t p) {
   if (op == OP_ICMP) return icmp_swapped((enum icmp_predicate)p);
-  return (p & 9) | (p & 2) << 1 | (p & 4) >> 1; /* the bits "greater" and "less" change places */
+  return (p & 9) | (p & 2) << 1 | (p & 4) >> 1; /* swaps the bits "greater" and "less" */
 }
 
 uint32_t predicate_inverse(enum op op, uint32_t p) {

@@ -1,11 +1,11 @@
-/* The ops of the IR and the facts about them that ops.def holds. */
+/* The ops of the IR and their properties from ops.def. */
 #ifndef NVM_IR_OPS_H
 #define NVM_IR_OPS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Operand and result shapes; the text of each is drawn in docs/nvir.md. */
+/* Forms of operands and result; docs/nvir.md shows their syntax. */
 enum op_form {
   FORM_NONE,
   FORM_RET,
@@ -35,24 +35,24 @@ enum op_form {
   FORM_DBG_RECORD,
 };
 
-/* What a row of ops.def says beside its form. */
+/* Properties in a row of ops.def. */
 enum {
   OPF_NONE = 0,
   OPF_TERMINATOR = 1 << 0, /* ends a block */
-  OPF_COMMUTES = 1 << 1,   /* operands 0 and 1 may be exchanged */
+  OPF_COMMUTES = 1 << 1,   /* operands 0 and 1 can be swapped */
   OPF_TRAPS = 1 << 2,      /* undefined for some operands; must not be speculated */
   OPF_READS = 1 << 3,      /* may read memory */
   OPF_WRITES = 1 << 4,     /* may write memory */
   OPF_INT = 1 << 5,        /* operands are integers or vectors of them */
   OPF_FLOAT = 1 << 6,      /* operands are floats or vectors of them */
-  OPF_WRAP = 1 << 7,       /* may carry nuw, nsw */
-  OPF_EXACT = 1 << 8,      /* may carry exact */
-  OPF_DISJOINT = 1 << 9,   /* may carry disjoint */
-  OPF_NNEG = 1 << 10,      /* may carry nneg */
-  OPF_GEPFLAGS = 1 << 11,  /* may carry inbounds, nusw, nuw */
-  OPF_SAMESIGN = 1 << 12,  /* may carry samesign */
-  OPF_FAST = 1 << 13,      /* may carry fast-math flags */
-  OPF_UNIQUE = 1 << 14,    /* two of the same operands may differ, and place matters */
+  OPF_WRAP = 1 << 7,       /* allows nuw, nsw */
+  OPF_EXACT = 1 << 8,      /* allows exact */
+  OPF_DISJOINT = 1 << 9,   /* allows disjoint */
+  OPF_NNEG = 1 << 10,      /* allows nneg */
+  OPF_GEPFLAGS = 1 << 11,  /* allows inbounds, nusw, nuw */
+  OPF_SAMESIGN = 1 << 12,  /* allows samesign */
+  OPF_FAST = 1 << 13,      /* allows fast-math flags */
+  OPF_UNIQUE = 1 << 14,    /* equal operands may give different results; position matters */
 };
 
 enum op {
@@ -76,7 +76,7 @@ struct op_info {
   const char *keyword;
   const char *meaning;
   enum op_form form;
-  uint16_t inst_flags; /* INST_ flags that it may carry */
+  uint16_t inst_flags; /* allowed INST_ flags */
   uint32_t flags;      /* OPF_ */
 };
 
@@ -88,8 +88,8 @@ static inline bool op_is_terminator(enum op op) {
 static inline bool op_is_cast(enum op op) { return op >= OP_FIRST_CAST && op <= OP_LAST_CAST; }
 static inline bool op_is_binary(enum op op) { return op_table[op].form == FORM_BINARY; }
 
-/* Flags of one instruction (struct nvm_inst.flags). For OP_CALL the integer bits are free and hold
- * the tail-call word; for OP_ALLOCA the low byte holds log2(alignment) + 1, 0: the type's own. */
+/* Flags of one instruction (struct nvm_inst.flags). In OP_CALL the integer bits hold the tail-call
+ * kind; in OP_ALLOCA the low byte holds log2(alignment) + 1, 0: the type's own. */
 enum inst_flag {
   INST_NUW = 1 << 0,
   INST_NSW = 1 << 1,
@@ -120,7 +120,7 @@ enum inst_flag {
   ALLOCA_SWIFTERROR = 1 << 7,
 };
 
-/* The INST_ flags that an op may carry, as ops.def says. */
+/* The INST_ flags that an op allows. */
 static inline uint16_t op_flags(enum op op) { return op_table[op].inst_flags; }
 
 /* Predicates, in the aux word of icmp and fcmp. */
@@ -159,10 +159,10 @@ enum fcmp_predicate {
   FCMP_COUNT,
 };
 
-/* The predicate that says the same of exchanged operands; the one that says the opposite. */
+/* The equivalent predicate for swapped operands; the inverse predicate. */
 enum icmp_predicate icmp_swapped(enum icmp_predicate p);
 enum icmp_predicate icmp_inverse(enum icmp_predicate p);
-/* The same of the predicates of OP_ICMP or OP_FCMP. */
+/* The same for predicates of OP_ICMP or OP_FCMP. */
 uint32_t predicate_swapped(enum op op, uint32_t p);
 uint32_t predicate_inverse(enum op op, uint32_t p);
 
@@ -212,9 +212,9 @@ extern const char *const rmw_names[RMW_COUNT];
 enum dbg_kind { DBG_VALUE, DBG_DECLARE, DBG_ASSIGN, DBG_LABEL, DBG_COUNT };
 extern const char *const dbg_names[DBG_COUNT];
 
-/* How a load, store, fence, cmpxchg or atomicrmw touches memory; packed into the aux word. */
+/* The memory access of a load, store, fence, cmpxchg or atomicrmw, packed into the aux word. */
 struct memory_access {
-  unsigned align_log2 : 6; /* log2(alignment in bytes) + 1; 0: not written, the type's own */
+  unsigned align_log2 : 6; /* log2(alignment in bytes) + 1; 0: the type's own */
   unsigned is_volatile : 1;
   unsigned is_weak : 1;          /* cmpxchg weak */
   unsigned ordering : 3;         /* enum atomic_ordering; ORDER_NONE: not atomic */

@@ -1,5 +1,5 @@
-/* The canonical text of a module. What is printed parses back to the same module, and prints to the
- * same bytes again. Accepted by LLVM 19 for modules within its own syntax. */
+/* The canonical text of a module. It parses to the same module, which prints the same bytes. LLVM
+ * 19 accepts it for modules within its syntax. */
 #ifndef NVM_IR_PRINT_H
 #define NVM_IR_PRINT_H
 
@@ -9,11 +9,11 @@
 enum nvm_status print_module(const struct nvm_module *m, struct textbuf *out);
 /* One function as `define … { … }` or `declare …`, for dumps; unnamed metadata by number. */
 enum nvm_status print_function(const struct nvm_function *f, struct textbuf *out);
-/* Its control flow as a graph in Graphviz's language: a box a block, an arrow a way out. */
+/* The control flow graph of a function, for Graphviz. */
 enum nvm_status print_cfg(const struct nvm_function *f, struct textbuf *out);
 /* One instruction without its indentation and newline; for diagnostics and traces. */
 enum nvm_status print_inst(const struct nvm_function *f, struct nvm_inst_id i, struct textbuf *out);
-/* Every instruction in layout order, each followed by a NUL; end[i] is where the text of i ends. */
+/* Every instruction in layout order, each followed by a NUL; end[i] is the end of the text of i. */
 enum nvm_status print_insts(const struct nvm_function *f, struct textbuf *out, uint32_t *end);
 /* An operand with its type: `i32 %x`, `ptr @g`, `float 1.000000e+00`. */
 enum nvm_status print_value(const struct nvm_function *f, struct nvm_value v, struct textbuf *out);

@@ -18,10 +18,10 @@ static void print_attribute(struct printer *p, const struct nvm_attr *a, bool gr
     case ATTR_FLAG:
     case ATTR_STRING: break;
     case ATTR_INT: print_int_attribute(p, a, group); break;
-    case ATTR_TYPE: /* the older spelling is without a type */
+    case ATTR_TYPE: /* the older spelling has no type */
       if (!type_equal(a->type, TYPE_NONE)) print_format(p, "(%T)", a->type);
       break;
-    case ATTR_TEXT: /* uwtable and dead_on_return may stand alone */
+    case ATTR_TEXT: /* uwtable and dead_on_return may have no argument */
       if (a->str2.index) print_format(p, "(%t)", module_text(p->m, a->str2));
       break;
   }
@@ -43,8 +43,8 @@ void print_attributes(struct printer *p, const char *before, struct nvm_attrset 
   print_word(p, after);
 }
 
-/* The set's place in group_numbers: its first attribute, since parsing leaves several sets with one
- * list of attributes where groups are referred to. UINT32_MAX for an empty one. */
+/* The set's index in group_numbers: its first attribute, since parsing references to groups creates
+ * several sets with one list of attributes. UINT32_MAX for the empty set. */
 static uint32_t group_key(const struct printer *p, struct nvm_attrset set) {
   const struct attrset_info *info = &p->m->attributes.sets.data[set.index];
   return info->count ? info->first : UINT32_MAX;

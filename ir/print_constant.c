@@ -12,7 +12,7 @@ static bool is_name_char(unsigned char c) {
 }
 
 void print_escaped(struct printer *p, struct nvm_text text) {
-  size_t plain = 0; /* begin of the run of plain characters not yet written */
+  size_t plain = 0; /* start of the plain characters not yet written */
   for (size_t i = 0; i < text.length; i++) {
     unsigned char c = (unsigned char)text.bytes[i];
     if (c >= ' ' && c < 0x7f && c != '"' && c != '\\') continue;
@@ -94,7 +94,7 @@ static void print_local(struct printer *p, struct nvm_str name, uint32_t number)
   else print_name(p, name);
 }
 
-/* What a removed instruction or block leaves behind in a broken dump. */
+/* A reference to a removed instruction or block, in a dump of broken IR. */
 static void print_dangling(struct printer *p) { print_word(p, "<removed>"); }
 
 static void print_inst_name(struct printer *p, uint32_t i) {
@@ -155,7 +155,7 @@ static uint64_t divide_words(uint64_t *words, uint64_t divisor) {
   return (uint64_t)remainder;
 }
 
-/* The decimal digits of words, which are lost. */
+/* Prints `words` in decimal; overwrites them. */
 static void print_words(struct printer *p, uint64_t *words) {
   char digits[TYPE_MAX_INT_BITS / 3 + 1];
   uint32_t first = sizeof digits;

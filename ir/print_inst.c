@@ -1,4 +1,4 @@
-/* Instructions, one function for each form of ops.def. The shapes are drawn in docs/nvir.md. */
+/* Instructions, one function for each form of ops.def. docs/nvir.md shows the syntax. */
 #include "ir/print_internal.h"
 
 static struct nvm_value operand(const struct printer *p, const struct nvm_inst *i, uint32_t k) {
@@ -42,7 +42,7 @@ static void print_alloca(struct printer *p, const struct nvm_inst *i) {
   if (space) print_format(p, ", addrspace(%u)", space);
 }
 
-/* ` syncscope("agent") acquire`, for the orderings given; nothing if the access is not atomic. */
+/* ` syncscope("agent") acquire`, for an atomic access; otherwise nothing. */
 static void print_ordering(struct printer *p, struct memory_access a, bool failure) {
   if (a.ordering == ORDER_NONE) return;
   if (a.scope != 0) print_format(p, " syncscope(%Q)", p->m->sync_scopes.data[a.scope]);
@@ -50,7 +50,7 @@ static void print_ordering(struct printer *p, struct memory_access a, bool failu
   if (failure) print_format(p, " %s", ordering_names[a.failure_ordering]);
 }
 
-/* load, store, cmpxchg, atomicrmw: all that stands behind the keyword. */
+/* load, store, cmpxchg, atomicrmw: the text after the keyword. */
 static void print_memory(struct printer *p, const struct nvm_inst *i) {
   struct memory_access a = memory_access_unpack(i->aux);
   bool exchange = i->op == OP_CMPXCHG, plain = i->op == OP_LOAD || i->op == OP_STORE;
@@ -104,7 +104,7 @@ void print_convention(struct printer *p, uint32_t convention) {
   else print_format(p, "cc%u ", convention);
 }
 
-/* The function type is written out only where the arguments don't give it. */
+/* The function type is printed only if the arguments do not determine it. */
 static void print_callee(struct printer *p, const struct nvm_inst *i,
                          const struct call_site *site) {
   struct nvm_value callee = call_callee(p->f, i);
@@ -172,7 +172,7 @@ static void print_form(struct printer *p, const struct nvm_inst *i) {
     case FORM_CALL: print_call(p, i); return;
     case FORM_UNARY:
     case FORM_BINARY:
-    case FORM_CMP: /* operands of one type, which is written once */
+    case FORM_CMP: /* operands of one type, printed once */
     case FORM_EXTRACTVALUE: count = 1; break;
     case FORM_INSERTVALUE: count = 2; break;
     case FORM_BR:
@@ -186,7 +186,7 @@ static void print_form(struct printer *p, const struct nvm_inst *i) {
   print_indices(p, i, count);
 }
 
-/* What follows the keyword: flags, predicate, and the form's own text. */
+/* The text after the keyword: flags, predicate, operands. */
 static void print_body(struct printer *p, const struct nvm_inst *i) {
   enum op_form form = op_table[i->op].form;
   switch ((int)form) {

@@ -1,10 +1,10 @@
-/* What the files of the printer share. One `struct printer` lives for one call of the interface in
- * print.h; its tables are plain arrays indexed by the numbers in handles, in an arena of its own.
+/* Shared by the printer's files. A `struct printer` lives for one call of print.h; its tables are
+ * arrays indexed by handle, in its own arena.
  *
  *   print_module.c     the module, its symbols and functions, numbering; the interface
  *   print_inst.c       instructions
  *   print_constant.c   operands: names, constants
- *   print_metadata.c   which nodes are reachable, their numbers and text; attachments
+ *   print_metadata.c   reachable nodes, their numbers and text; attachments
  *   print_attribute.c  attributes in place and in groups */
 #ifndef NVM_IR_PRINT_INTERNAL_H
 #define NVM_IR_PRINT_INTERNAL_H
@@ -13,11 +13,11 @@
 
 struct printer {
   const struct nvm_module *m;
-  const struct nvm_function *f; /* whose values local handles mean; NULL between functions */
+  const struct nvm_function *f; /* the current function, or NULL */
   struct textbuf *out;
   size_t begin; /* of the text in `out` */
   struct arena scratch;
-  struct nvm_text *types;     /* by type: its text once it was needed, else bytes is NULL */
+  struct nvm_text *types;     /* by type: its text; bytes is NULL until needed */
   uint32_t *global_numbers;   /* by global; only read for those without a name */
   uint32_t *function_numbers; /* by function */
   uint32_t *group_numbers;    /* by a set's first attribute: number + 1, 0: none yet */
@@ -35,20 +35,20 @@ struct printer {
 /* ---- print_module.c ---- */
 
 /* Numbers the unnamed arguments, blocks and values of f and makes it the current function. A second
- * value of one name (a pass may have copied it) is numbered too. False when out of memory. */
+ * value with the same name (a copy made by a pass) is numbered too. False when out of memory. */
 bool print_enter_function(struct printer *p, const struct nvm_function *f);
 
 /* ---- print_constant.c ---- */
 
 /* textbuf_format() with more letters: %T a type, %O an operand, %V one with its type, %N a name as
- * it stands behind @, % or $ (struct nvm_str), %Q a string with its quotes (struct nvm_str), %M
+ * printed after @, % or $ (struct nvm_str), %Q a string with its quotes (struct nvm_str), %M
  * metadata. */
 void print_format(struct printer *p, const char *format, ...);
 
-/* Bytes between quotes, without the quotes: `\\` and \XX for odd ones. */
+/* Bytes between quotes, without the quotes: `\\` and \XX for special ones. */
 void print_escaped(struct printer *p, struct nvm_text text);
 void print_type(struct printer *p, struct nvm_type ty);
-/* The type of any operand, f's own values too. */
+/* The type of any operand, including values of f. */
 struct nvm_type print_type_of(const struct printer *p, struct nvm_value v);
 /* An operand without and with its type. */
 void print_operand(struct printer *p, struct nvm_value v);
@@ -72,9 +72,9 @@ void print_convention(struct printer *p, uint32_t convention);
 
 /* Finds the nodes that the module reaches and numbers them. */
 void print_number_nodes(struct printer *p);
-/* A metadata operand where the text expects one: `!3`, `!"s"`, `i32 7`, `null`. */
+/* A metadata operand: `!3`, `!"s"`, `i32 7`, `null`. */
 void print_meta(struct printer *p, struct nvm_meta m);
-/* ` !kind !3`, each behind `separator`; `location` under !dbg first if it is not {0}. */
+/* ` !kind !3`, each after `separator`; first `location` as !dbg unless it is {0}. */
 void print_attachments(struct printer *p, const char *separator, struct nvm_meta location,
                        uint32_t chain);
 void print_named_metadata(struct printer *p);
@@ -82,8 +82,8 @@ void print_numbered_metadata(struct printer *p);
 
 /* ---- print_attribute.c ---- */
 
-/* The attributes of a set where they apply, separated by spaces, between `before` and `after`;
- * nothing for the empty set. */
+/* The attributes of a set in place, separated by spaces, between `before` and `after`; nothing for
+ * the empty set. */
 void print_attributes(struct printer *p, const char *before, struct nvm_attrset set,
                       const char *after);
 /* ` #N`, or nothing for the empty set. */

@@ -1,13 +1,12 @@
-/* Metadata: only nodes that the module reaches are printed, numbered as they are met in the order
- * of the text (variables, named metadata, functions with their instructions), each node before the
- * nodes it names. The numbers thus depend on the module alone, not on how its tables came about,
- * and are those that LLVM gives. */
+/* Metadata: only reachable nodes are printed, numbered in text order (variables, named metadata,
+ * functions with their instructions), each node before the nodes that it references. So the numbers
+ * depend only on the module, not on the history of its tables, and equal LLVM's. */
 #include "ir/print_internal.h"
 
 /* ---- What is reachable ---- */
 
-/* Fields that LLVM keeps before the others of a node, whatever the order of the text. Nodes they
- * name are met, and so numbered, first. */
+/* Fields that LLVM visits before the others of a node, independent of the text order. The nodes in
+ * them are numbered first. */
 static const char *const first_fields[][7] = {
     {"DICompositeType", "file"},
     {"DIDerivedType", "file"},
@@ -23,12 +22,12 @@ enum {
 struct reach {
   struct printer *p;
   const struct meta_table *t;
-  struct nvm_str fields[FIELD_RULES][FIELD_COLUMNS]; /* first_fields; 0 where the module lacks it */
-  bool *seen_inline;   /* by node: visited as part of a line, where it has no number */
-  VEC(uint32_t) stack; /* items still to be visited, the next one last */
+  struct nvm_str fields[FIELD_RULES][FIELD_COLUMNS]; /* first_fields; 0 if the module lacks it */
+  bool *seen_inline;   /* by node: visited as an inline node, which has no number */
+  VEC(uint32_t) stack; /* items to visit, the next one last */
 };
 
-/* Whether this is the first visit; gives the node its number then. */
+/* Whether this is the first visit; if so, numbers the node. */
 static bool reach_first_visit(struct reach *r, const struct meta_item *item) {
   if (item->kind == META_INLINE) {
     bool first = !r->seen_inline[item->node];
@@ -50,7 +49,7 @@ static void reach_intern_fields(struct reach *r) {
   }
 }
 
-/* The fields to visit first, behind the node's name; NULL if there is no such rule. */
+/* The fields to visit first, after the node's name; NULL: none. */
 static const struct nvm_str *reach_first_fields(const struct reach *r, const struct meta_node *n) {
   for (int i = 0; n->name.index && i < FIELD_RULES; i++)
     if (r->fields[i][0].index == n->name.index) return r->fields[i];
@@ -66,10 +65,10 @@ static bool reach_is_first_field(const struct nvm_str *first, struct nvm_str key
 static void reach_push(struct reach *r, struct nvm_meta m) {
   uint8_t kind = meta_item(r->t, m)->kind;
   if (kind == META_NODE || kind == META_INLINE)
-    (void)VEC_PUSH(&r->p->scratch, &r->stack, m.index); /* a failure is seen by printer_end */
+    (void)VEC_PUSH(&r->p->scratch, &r->stack, m.index); /* printer_end() detects a failure */
 }
 
-/* Puts a node's operands on the stack, the first to visit last. */
+/* Pushes a node's operands, the first to visit last. */
 static void reach_operands_of_node(struct reach *r, const struct meta_node *n) {
   const struct nvm_str *first = reach_first_fields(r, n);
   for (uint32_t i = n->count; i-- > 0;)
@@ -144,7 +143,7 @@ void print_number_nodes(struct printer *p) {
 
 /* ---- Text ---- */
 
-/* A name behind `!`: odd characters as \XX, without quotes. */
+/* A name after `!`: special characters as \XX, without quotes. */
 static void print_meta_name(struct printer *p, struct nvm_str name) {
   struct nvm_text text = module_text(p->m, name);
   print_char(p, '!');
@@ -175,7 +174,7 @@ static void print_meta_value(struct printer *p, const struct meta_item *item) {
   else print_format(p, "%T %O", local ? item->type : print_type_of(p, item->value), item->value);
 }
 
-/* `"s"` in most fields of specialized nodes, `!"s"` where any metadata may stand. */
+/* `"s"` in most fields of specialized nodes, `!"s"` where any metadata is allowed. */
 static bool field_is_plain_string(const struct printer *p, const struct meta_node *n,
                                   struct nvm_str key) {
   struct nvm_text node = module_text(p->m, n->name), field = module_text(p->m, key);

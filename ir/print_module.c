@@ -1,11 +1,10 @@
 /* The canonical text of a module, after LLVM 19's assembly writer: the same parts in the same order
- * with the same spaces, so that texts from both can be compared line by line. Comments (attributes
- * before a function, predecessors of a block) are left out.
+ * with the same spaces, so both texts can be compared line by line. Comments (attributes before a
+ * function, predecessors of a block) are omitted.
  *
- * Numbers of unnamed things follow LLVM: globals as the text shows them; in a function the
- * arguments, then blocks and values in layout order; attribute groups at first use, functions
- * before calls; metadata as print_metadata.c says. A function is walked twice, once to number it
- * and once to write it. */
+ * Unnamed entities are numbered as in LLVM: globals in text order; in a function the arguments,
+ * then blocks and values in layout order; attribute groups at first use, functions before calls;
+ * metadata as in print_metadata.c. A function is walked twice, to number it and to print it. */
 #include "ir/print_internal.h"
 
 /* ---- Beginning and end ---- */
@@ -36,7 +35,7 @@ static void number_symbols(struct printer *p) {
   }
 }
 
-/* False when out of memory. printer_end is due in either case. */
+/* False when out of memory. Call printer_end() in either case. */
 static bool printer_begin(struct printer *p, const struct nvm_module *m, struct textbuf *out) {
   *p = (struct printer){.m = m, .out = out, .begin = out->length};
   arena_init(&p->scratch, m->arena.allocator);
@@ -58,7 +57,7 @@ static enum nvm_status printer_end(struct printer *p) {
 
 /* ---- Numbers of local values ---- */
 
-/* 0 if `name` is one and not yet taken in this function, else the next number + 1. */
+/* 0 if `name` is not empty and not yet used in this function, otherwise the next number + 1. */
 static uint32_t number_local(struct printer *p, struct nvm_str name, uint32_t *next) {
   if (name.index && p->name_owner[name.index] != p->stamp) {
     p->name_owner[name.index] = p->stamp;
@@ -147,7 +146,7 @@ static void print_variable(struct printer *p, const struct nvm_global *g) {
   print_group_reference(p, g->attributes);
 }
 
-/* What an alias stands for has its type before it unless it is an expression. */
+/* The aliasee is printed with its type unless it is an expression. */
 static void print_alias(struct printer *p, const struct nvm_global *g) {
   struct nvm_value v = g->aliasee;
   bool expression =
@@ -168,7 +167,7 @@ static void print_global(struct printer *p, struct nvm_value v) {
 
 /* ---- Functions ---- */
 
-/* The parameters' types alone for a declaration, types and names for a definition. */
+/* Only the types of the parameters of a declaration, types and names for a definition. */
 static void print_parameters(struct printer *p, const struct nvm_function *f) {
   uint32_t count = function_arg_count(f);
   for (uint32_t i = 0; i < count; i++) {
@@ -184,7 +183,7 @@ static void print_function_data(struct printer *p, const char *format, struct nv
   if (!value_is_none(v)) print_format(p, format, v);
 }
 
-/* What stands between the parameters and the body. */
+/* The text between the parameters and the body. */
 static void print_header_tail(struct printer *p, const struct nvm_function *f) {
   if (f->symbol.unnamed_addr) print_format(p, " %s", unnamed_addr_names[f->symbol.unnamed_addr]);
   if (f->address_space) print_format(p, " addrspace(%u)", f->address_space);
@@ -209,7 +208,7 @@ static void print_header(struct printer *p, const struct nvm_function *f, struct
   print_header_tail(p, f);
 }
 
-/* The entry block needs no label where it has no name. */
+/* An unnamed entry block has no label. */
 static void print_label(struct printer *p, const struct nvm_function *f, struct nvm_block b) {
   uint32_t number = p->block_numbers.data[b.index];
   if (number == 0) print_format(p, "\n%N:", function_block(f, b)->name);
@@ -284,8 +283,7 @@ static void print_symbols(struct printer *p, enum symbol_group group) {
   }
 }
 
-/* Groups of variables and functions come before those of calls, which are numbered as they are
- * met. */
+/* Groups of variables and functions are numbered before those of calls, in order of use. */
 static void number_groups(struct printer *p) {
   p->numbered_groups = true;
   for (enum symbol_group group = 0; group < GROUP_COUNT; group++) {
@@ -318,7 +316,7 @@ enum nvm_status print_module(const struct nvm_module *m, struct textbuf *out) {
 
 /* ---- Parts of a module ---- */
 
-/* The symbol that f is, for printing its name. */
+/* The symbol of f, to print its name. */
 static struct nvm_value symbol_of(const struct nvm_function *f) {
   for (uint32_t i = 1; i < f->module->functions.count; i++)
     if (f->module->functions.data[i] == f) return value_make(VALUE_FUNCTION, i);
@@ -357,7 +355,7 @@ enum nvm_status print_value(const struct nvm_function *f, struct nvm_value v, st
 
 /* ---- The control flow graph ---- */
 
-/* What the printer wrote goes into a quoted label, every line flush left. */
+/* Moves the printed text into a quoted label, every line left-aligned. */
 static void take_label(struct printer *p, struct textbuf *out) {
   for (size_t i = 0; i < p->out->length; i++) {
     char c = p->out->bytes[i];
@@ -369,7 +367,7 @@ static void take_label(struct printer *p, struct textbuf *out) {
   p->out->length = 0;
 }
 
-/* What decides for way k out of b: true and false, a switch's labels. */
+/* The label of edge k out of b: true and false, or a switch's cases. */
 static void print_edge(struct printer *p, struct nvm_block b, uint32_t k, struct textbuf *out) {
   const struct nvm_inst *t = function_inst(p->f, block_terminator(p->f, b));
   textbuf_format(out, "  b%u -> b%u", b.index, block_successor(p->f, b, k).index);

@@ -1,13 +1,13 @@
 /* Types as interned records.
  *
- * Structure decides identity, but for named structs, which are found by their names and may be
- * without a body. Only a named struct can come to contain itself, so walks over types that meet
- * structs guard against cycles (type_is_sized) and against depth (TYPE_MAX_DEPTH). */
+ * Types are identified by structure, except named structs, which are identified by name and may
+ * have no body. Only a named struct can contain itself, so walks over structs guard against cycles
+ * (type_is_sized) and against depth (TYPE_MAX_DEPTH). */
 #include "ir/type.h"
 
 #include "ir/intern.h"
 
-/* What a lookup compares: a record whose members still stand outside the table. */
+/* The key of a lookup: a record whose members are not yet in the table. */
 struct type_probe {
   struct type_info info;
   const struct nvm_type *members;
@@ -98,7 +98,7 @@ static struct nvm_type type_intern_simple(struct type_table *t, enum type_kind k
   return type_intern(t, (struct type_probe){.info = {.kind = (uint8_t)kind, .width = width}});
 }
 
-/* The types that type.h names by constants, in the order of their handles from 1. */
+/* The types with constant handles in type.h, in order from 1. */
 static const struct {
   enum type_kind kind;
   uint32_t width;
@@ -214,11 +214,11 @@ struct nvm_type type_with_lanes_of(struct type_table *t, struct nvm_type scalar,
   return info->kind == TY_VECTOR ? type_vector(t, scalar, info->count) : scalar;
 }
 
-/* What the kinds are. */
+/* Properties of the kinds. */
 static const struct kind_info {
-  const char *word;      /* the whole text of a simple type */
+  const char *word;      /* the text of a simple type */
   bool first_class;      /* a value may have it */
-  bool scalar_in_memory; /* has a size of its own */
+  bool scalar_in_memory; /* a scalar with a size */
 } kinds[TY_KIND_COUNT + 1] = {
     [TY_NONE] = {"<no type>", false, false}, [TY_VOID] = {"void", false, false},
     [TY_LABEL] = {"label", false, false},    [TY_METADATA] = {"metadata", true, false},
@@ -235,8 +235,8 @@ bool type_is_first_class(const struct type_table *t, struct nvm_type ty) {
   return kinds[info->kind].first_class && !(info->kind == TY_STRUCT && info->flags & TYPE_OPAQUE);
 }
 
-/* The levels of a sized type, 0 for one without a size, TYPE_MAX_DEPTH + 1 for one too deep.
- * `level` counts the callers. A type being measured already contains itself. */
+/* The nesting levels of a sized type, 0 for one without size, TYPE_MAX_DEPTH + 1 if too deep.
+ * `level` is the recursion depth. A type that is already being measured contains itself. */
 static uint32_t type_depth(const struct type_table *t, struct nvm_type ty, uint32_t level);
 
 static uint32_t members_depth(const struct type_table *t, struct nvm_type ty, uint32_t level) {
@@ -290,7 +290,7 @@ static bool is_name_char(char c) {
          c == '_';
 }
 
-/* Numbers and plain words stand as they are; all else is quoted, as LLVM does it. */
+/* Numbers and plain words are not quoted, as in LLVM. */
 static bool name_is_plain(struct nvm_text name) {
   bool number = true, word = !is_digit(name.bytes[0]);
   for (size_t i = 0; i < name.length; i++) {

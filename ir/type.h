@@ -15,12 +15,12 @@ enum type_kind {
   TY_LABEL,
   TY_METADATA,
   TY_TOKEN,
-  TY_INT,  /* width: bits, 1..1024; above 128 until expand-integers has run */
+  TY_INT,  /* width: bits, 1..1024; above 128 only before expand-integers */
   TY_HALF, /* from here to TY_DOUBLE: IEEE and bfloat16 formats */
   TY_BFLOAT,
   TY_FLOAT,
   TY_DOUBLE,
-  TY_PTR,      /* width: address space. Pointee types of the older dialect are erased */
+  TY_PTR,      /* width: address space. pointee types of the older dialect are erased */
   TY_VECTOR,   /* element, count: fixed number of lanes */
   TY_ARRAY,    /* element, count */
   TY_STRUCT,   /* members; packed; name if it has one; opaque if named and without a body */
@@ -42,7 +42,7 @@ struct type_info {
   struct nvm_str name;     /* TY_STRUCT: its name without %, or 0 */
 };
 
-/* The handles every table starts with, so that they are constants. */
+/* Every table starts with these handles, so they are constants. */
 #define TYPE_NONE ((struct nvm_type){0})
 #define TYPE_VOID ((struct nvm_type){1})
 #define TYPE_LABEL ((struct nvm_type){2})
@@ -61,35 +61,34 @@ struct type_info {
 #define TYPE_PTR ((struct nvm_type){15}) /* address space 0; spaces 1..7 follow it */
 enum { TYPE_NEAR_SPACES = 7, TYPE_FIRST_DERIVED = 16 + TYPE_NEAR_SPACES };
 
-/* A type may nest this deep, named structs included; deeper ones have no size, which bounds every
+/* Maximum nesting of a type, named structs included; deeper types have no size, which bounds every
  * recursion over types. */
 enum { TYPE_MAX_DEPTH = 1024 };
 
-/* What has been found out about a type: whether it is sized, and its layout. Kept beside the
- * table's records and written through `const` tables; verify_module() fills it for every type, and
- * from then on it is only read. */
+/* Cached facts about a type: whether it is sized, and its layout. Stored in a parallel array and
+ * written through `const` tables; verify_module() fills it for every type, and afterwards it is
+ * only read. */
 struct type_memo {
-  uint64_t alloc_size; /* bytes, while layout_epoch is that of the table's layout_key */
+  uint64_t alloc_size; /* bytes; valid if layout_epoch is that of the table's layout_key */
   uint32_t layout_epoch;
-  uint32_t bodies;    /* UNSIZED: the answer holds while the table has so many struct bodies */
+  uint32_t bodies;    /* UNSIZED: valid while the table has this many struct bodies */
   uint16_t depth;     /* SIZED: levels, a scalar has 1 */
   uint8_t state;      /* TYPE_SIZE_ */
   uint8_t align_log2; /* as alloc_size */
 };
 enum { TYPE_SIZE_UNKNOWN, TYPE_SIZE_BUSY, TYPE_SIZE_SIZED, TYPE_SIZE_UNSIZED };
 
-/* How far the members of a struct were placed last: those who ask for offsets mostly ask for one
- * member after the other. */
+/* The struct member whose offset was computed last: most queries are for members in order. */
 struct member_cursor {
   struct nvm_type type;
   uint32_t epoch;
-  uint32_t next;   /* members before it are placed */
+  uint32_t next;   /* members before it have offsets */
   uint64_t offset; /* bytes: of the member before `next` */
-  uint64_t end;    /* bytes: behind that member */
+  uint64_t end;    /* bytes: the end of that member */
   uint8_t align_log2;
 };
 
-/* The layout that the memos speak of (a copy of its bytes, see ir/layout.c). */
+/* The layout of the memos (a copy of its bytes, see ir/layout.c). */
 struct type_layout_key {
   unsigned char bytes[64];
   uint32_t epoch; /* 0: none yet */
@@ -111,7 +110,7 @@ struct type_table {
   uint32_t body_count; /* struct bodies set so far */
 };
 
-/* The table with the types that have fixed handles; false when out of memory. */
+/* Creates the table with the types of fixed handles; false when out of memory. */
 bool type_table_init(struct type_table *t, struct arena *arena, struct strtab *strings);
 
 static inline const struct type_info *type_info(const struct type_table *t, struct nvm_type ty) {
@@ -132,7 +131,7 @@ struct nvm_type type_struct(struct type_table *t, const struct nvm_type *members
 struct nvm_type type_function(struct type_table *t, struct nvm_type result,
                               const struct nvm_type *parameters, uint32_t count, bool variadic);
 
-/* The named struct, made opaque if it was not known. */
+/* The named struct; a new one is opaque. */
 struct nvm_type type_named(struct type_table *t, struct nvm_str name);
 /* Gives a named struct its body; the members are copied. False when out of memory. */
 bool type_set_body(struct type_table *t, struct nvm_type named, const struct nvm_type *members,
@@ -150,7 +149,7 @@ struct nvm_type type_element(const struct type_table *t, struct nvm_type ty, uin
 static inline struct nvm_type type_scalar(const struct type_table *t, struct nvm_type ty) {
   return type_kind(t, ty) == TY_VECTOR ? type_info(t, ty)->element : ty;
 }
-/* A vector of `like`'s length with these elements, or the scalar if `like` is none. */
+/* A vector of these elements with `like`'s length, or the scalar if `like` is not a vector. */
 struct nvm_type type_with_lanes_of(struct type_table *t, struct nvm_type scalar,
                                    struct nvm_type like);
 
@@ -170,7 +169,7 @@ static inline bool type_is_vector(const struct type_table *t, struct nvm_type ty
 static inline bool type_is_aggregate(const struct type_table *t, struct nvm_type ty) {
   return type_kind(t, ty) == TY_ARRAY || type_kind(t, ty) == TY_STRUCT;
 }
-/* Whether the type is or contains, as a vector, integers (floats, pointers). */
+/* Whether the type is an integer (float, pointer) or a vector of them. */
 static inline bool type_is_int_or_vector(const struct type_table *t, struct nvm_type ty) {
   return type_is_int(t, type_scalar(t, ty));
 }
@@ -180,11 +179,12 @@ static inline bool type_is_float_or_vector(const struct type_table *t, struct nv
 static inline bool type_is_ptr_or_vector(const struct type_table *t, struct nvm_type ty) {
   return type_is_ptr(t, type_scalar(t, ty));
 }
-/* May be the type of an instruction's result or operand (not void, label, function, opaque). */
+/* Whether it can be the type of a result or operand (not void, label, function, opaque). */
 bool type_is_first_class(const struct type_table *t, struct nvm_type ty);
-/* Has a size (no function, void, opaque struct, nor anything that contains one, or itself). */
+/* Whether it has a size (not a function, void, opaque struct, nor anything that contains one, or
+ * itself). */
 bool type_is_sized(const struct type_table *t, struct nvm_type ty);
-/* Bits of a scalar: integers and floats; 0 for all others (pointers depend on the layout). */
+/* Bits of an integer or float; 0 for all others (pointers depend on the layout). */
 static inline uint32_t type_scalar_bits(const struct type_table *t, struct nvm_type ty) {
   static const uint8_t float_bits[TY_KIND_COUNT] = {
       [TY_HALF] = 16, [TY_BFLOAT] = 16, [TY_FLOAT] = 32, [TY_DOUBLE] = 64};
@@ -192,9 +192,9 @@ static inline uint32_t type_scalar_bits(const struct type_table *t, struct nvm_t
   return info->kind == TY_INT ? info->width : float_bits[info->kind];
 }
 
-/* Writes the type as the text has it: `{ i32, ptr addrspace(1) }`, `%struct.foo`. */
+/* Prints the type: `{ i32, ptr addrspace(1) }`, `%struct.foo`. */
 void type_print(const struct type_table *t, struct nvm_type ty, struct textbuf *out);
-/* The members of a struct, where type_print() writes the name of a named one. */
+/* Prints the members of a struct, even if it is named. */
 void type_print_body(const struct type_table *t, struct nvm_type ty, struct textbuf *out);
 
 #endif

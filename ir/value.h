@@ -9,10 +9,10 @@ enum value_kind {
   VALUE_INST,   /* index into the function's instructions */
   VALUE_ARG,    /* number of the parameter of the function */
   VALUE_BLOCK,  /* index into the function's blocks */
-  VALUE_CONST,  /* index into the module's constants: numbers, undef, aggregates, expressions… */
+  VALUE_CONST,  /* index into the module's constants: numbers, undef, aggregates, expressions … */
   VALUE_GLOBAL, /* index into the module's globals: variables and aliases */
   VALUE_FUNCTION, /* index into the module's functions */
-  VALUE_FORWARD,  /* only while parsing: a name used before its definition */
+  VALUE_FORWARD,  /* during parsing only: a name used before its definition */
 };
 
 enum { VALUE_INDEX_BITS = 29 };
@@ -21,7 +21,7 @@ struct nvm_value {
   uint32_t bits;
 };
 
-/* Handles that can't be taken for one another. Index 0 of each table is a dummy, never used. */
+/* Distinct handle types. Index 0 of each table is an unused dummy. */
 struct nvm_block {
   uint32_t index;
 };

@@ -1,13 +1,13 @@
-/* The verifier's frame: reports, and what holds for whole bodies: links, terminators, use counts,
- * dominance, phi edges. Every step is linear in the size of the function, with side arrays by
- * block or instruction in an arena of its own; dominance is one tree and two comparisons a use, of
- * values from other blocks: within a block the order of instructions tells. */
+/* The verifier's reports, and the checks of whole bodies: links, terminators, use counts,
+ * dominance, phi edges. Every step is linear in the size of the function, with arrays by block or
+ * instruction in its own arena. Dominance takes one tree, and two comparisons for each use in
+ * another block; within a block the order of instructions decides. */
 #include "ir/verify_internal.h"
 
 #include <stdarg.h>
 
 const struct verify_rule_info verify_rules[VERIFY_RULE_COUNT] = {
-#define VERIFY_RULE(ENUM, id, demand) [VERIFY_##ENUM] = {id, demand},
+#define VERIFY_RULE(ENUM, id, requirement) [VERIFY_##ENUM] = {id, requirement},
 #include "ir/verify_rules.def"
 #undef VERIFY_RULE
 };
@@ -104,7 +104,7 @@ static void report(struct verifier *v, enum verify_rule rule, struct diag_range 
   write_found(v, &found, format, args);
   write_place(v, at, &found);
   struct nvm_text arguments[] = {text_of(verify_rules[rule].id),
-                                 text_of(verify_rules[rule].demand),
+                                 text_of(verify_rules[rule].requirement),
                                  {found.bytes ? found.bytes : "", found.length}};
   struct diag *d = diag_report(v->sink, DIAG_VERIFY, where, arguments, 3);
   if (d && v->f) d->function = module_text(v->m, v->f->symbol.name);
@@ -134,18 +134,18 @@ bool verify_same_lanes(const struct type_table *t, struct nvm_type a, struct nvm
   return x->kind != TY_VECTOR || x->count == y->count;
 }
 
-/* A body and what is computed about it. */
+/* A body and its side tables. */
 struct body {
   struct verifier *v;
   const struct nvm_function *f;
   uint32_t *order;         /* by instruction: its number in layout order; 0: in no block */
-  uint32_t *uses;          /* by instruction: operands that name it */
-  struct nvm_inst_id *far; /* instructions that use what other blocks compute, in layout order */
+  uint32_t *uses;          /* by instruction: its number of uses */
+  struct nvm_inst_id *far; /* instructions with operands from other blocks, in layout order */
   uint32_t far_count;
   struct dominance dominance;
-  uint32_t *edge_count;         /* by block: edges from there into the block in hand */
-  uint32_t *seen;               /* by block: how many of them the phi in hand has */
-  struct nvm_value *seen_value; /* by block: with which value */
+  uint32_t *edge_count;         /* by block: edges from it to the current block */
+  uint32_t *seen;               /* by block: how many of them the current phi has */
+  struct nvm_value *seen_value; /* by block: the value for them */
 };
 
 static bool block_is_live(const struct nvm_function *f, uint32_t b) {
@@ -154,7 +154,7 @@ static bool block_is_live(const struct nvm_function *f, uint32_t b) {
 
 static const struct nvm_inst_id NOWHERE = {0};
 
-/* Links of one block's instructions; gives them their numbers. */
+/* Checks the links of a block's instructions, and numbers them. */
 static bool check_inst_links(struct body *y, struct nvm_block b, uint32_t *number) {
   const struct nvm_function *f = y->f;
   struct nvm_inst_id last = {0};
@@ -193,7 +193,7 @@ static bool check_links(struct body *y) {
   return true;
 }
 
-/* Operand k of a terminator is a block of the function. */
+/* Checks that operand k of a terminator is a block of the function. */
 static bool check_target(struct body *y, struct nvm_inst_id id, uint32_t k) {
   struct nvm_value target = inst_operand(y->f, function_inst(y->f, id), k);
   if (value_kind(target) == VALUE_FORWARD)
@@ -259,7 +259,7 @@ static bool operand_exists(const struct body *y, struct nvm_value value) {
   return false;
 }
 
-/* Where the operands that are no plain values may stand. */
+/* Whether an operand of a special kind is allowed here. */
 static bool kind_is_allowed(const struct body *y, const struct nvm_inst *i, uint32_t k,
                             struct nvm_value value) {
   bool call = i->op == OP_CALL, callee = call && k == i->operand_count - 1;
@@ -294,8 +294,7 @@ static bool check_operand(struct body *y, struct nvm_inst_id id, uint32_t k) {
   return true;
 }
 
-/* Whether the value that instruction `def` computes is there at the end of block `b`, or before
- * instruction `use` in it. */
+/* Whether `def` dominates the end of block `b`, or the instruction `use` in it. */
 static bool is_computed(const struct body *y, struct nvm_inst_id def, struct nvm_block b,
                         struct nvm_inst_id use) {
   struct nvm_block from = function_inst(y->f, def)->block;
@@ -332,8 +331,8 @@ static uint16_t allowed_flags(const struct nvm_inst *i, const struct type_table 
   return allowed;
 }
 
-/* Results of aggregate type may carry fast-math flags where all their members are floats, as
- * complex numbers in structs are; LLVM's rule for calls. */
+/* Results of aggregate type allow fast-math flags if all members are floats, e.g. complex numbers;
+ * LLVM's rule for calls. */
 static bool is_float_struct(const struct type_table *types, struct nvm_type type) {
   const struct type_info *info = type_info(types, type);
   if (info->kind != TY_STRUCT || info->count == 0) return false;
@@ -359,8 +358,8 @@ static void count_uses(struct body *y, const struct nvm_inst *i) {
   }
 }
 
-/* Whether operand k is an ordinary value that its own block computes before: most are, and that
- * says all that there is to check. */
+/* Whether operand k is an ordinary value computed earlier in the same block: the common case, which
+ * needs no further check. */
 static bool is_near(const struct body *y, struct nvm_inst_id id, const struct nvm_inst *i,
                     struct nvm_value value) {
   uint32_t index = value_index(value);
@@ -416,8 +415,8 @@ static void check_use_counts(struct body *y) {
                   f->uses.data[n], y->uses[n]);
 }
 
-/* Phis against edges. All phis of a block are compared with the counts of its incoming edges; the
- * arrays by block are zero again afterwards, so that the cost is that of edges and operands. */
+/* Phis against edges. All phis of a block are compared with the counts of its incoming edges. The
+ * arrays by block are reset afterwards, so the cost is linear in edges and operands. */
 
 static bool phi_operand_fits(struct body *y, struct nvm_inst_id id, uint32_t k, bool *reported) {
   const struct nvm_inst *i = function_inst(y->f, id);
@@ -474,7 +473,8 @@ static void check_phis(struct body *y, struct nvm_block b) {
   for (uint32_t n = begin; n < end; n++) y->edge_count[y->dominance.predecessors[n].index] = 0;
 }
 
-/* Whether the operands that dominance follows are sound: values in blocks, blocks of phis. */
+/* Whether the operands that the dominance check uses are valid: values in blocks, blocks of
+ * phis. */
 static bool can_follow(const struct body *y, const struct nvm_inst *i) {
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value value = inst_operand(y->f, i, k);

@@ -1,13 +1,13 @@
 /* Calls, and the attributes that functions and call sites share.
  *
- * A call through a function's own pointer may differ from the function's type, as in LLVM (it is
- * undefined, not malformed), but for intrinsics, which have no other meaning than their own. */
+ * The type of a direct call may differ from the function's type, as in LLVM (undefined behavior,
+ * not malformed), except for intrinsics. */
 #include "ir/verify_internal.h"
 
 #include "ir/asm_constraint.h"
 #include "ir/intrinsic.h"
 
-/* Attributes in hand: whose, of which type, at which place. */
+/* The owner, type and place of the attributes being checked. */
 struct attr_subject {
   struct verifier *v;
   struct nvm_inst_id at;
@@ -40,7 +40,7 @@ static void verify_attr(const struct attr_subject *s, const struct nvm_attr *a,
   }
 }
 
-/* Groups of attributes of which a value or function has at most one. */
+/* Groups of mutually exclusive attributes. */
 static void verify_conflicts(const struct attr_subject *s, struct nvm_attrset set) {
   enum { MOST = 6 };
   static const enum attr_id groups[][MOST] = {
@@ -84,7 +84,7 @@ static void verify_optnone(const struct attr_subject *s, struct nvm_attrset set)
                   attr_table[others[k]].keyword);
 }
 
-/* What concerns all parameters together: sret and returned. */
+/* Rules about all parameters together: sret and returned. */
 static void verify_parameters(const struct attr_subject *s, struct nvm_attrlist list) {
   const struct attr_table_data *t = &s->v->m->attributes;
   const struct type_info *function = type_info(s->v->types, s->function);
@@ -92,7 +92,7 @@ static void verify_parameters(const struct attr_subject *s, struct nvm_attrlist 
   for (uint32_t i = 0; i < attrlist_info(t, list)->count; i++) {
     struct nvm_attrset set = attrlist_parameter(t, list, i);
     if (set.index == 0) continue;
-    struct nvm_type type = TYPE_NONE; /* of what goes to `...` the list does not tell */
+    struct nvm_type type = TYPE_NONE; /* variadic arguments have no type here */
     if (i < function->count) type = type_member(s->v->types, s->function, i);
     if (i < function->count) verify_set(s, set, type, ON_PARAMETER);
     if (attrset_find(t, set, ATTR_SRET) && (srets++ || i > 1))
@@ -114,7 +114,7 @@ void verify_attributes(struct verifier *v, struct nvm_attrlist list, struct nvm_
   verify_parameters(&s, list);
 }
 
-/* The function that a call names directly, or NULL. */
+/* The function of a direct call, or NULL. */
 static const struct nvm_function *direct_callee(const struct subject *s) {
   struct nvm_value callee = s->operands[s->count - 1];
   return value_kind(callee) == VALUE_FUNCTION ? module_function(s->v->m, callee) : NULL;
@@ -167,14 +167,14 @@ static bool verify_immargs(const struct subject *s, const struct nvm_function *c
   return true;
 }
 
-/* The members that the result has, one for each output; -1 if it is no such result. */
+/* The number of outputs that the result type holds; -1 if it is not such a type. */
 static int64_t result_count(const struct type_table *t, struct nvm_type type) {
   if (type_equal(type, TYPE_VOID)) return 0;
   return type_kind(t, type) == TY_STRUCT ? (int64_t)type_info(t, type)->count : 1;
 }
 
-/* Constraints that fit the call, as LLVM's InlineAsm::verify asks; a struct stands for two outputs
- * or more. */
+/* Whether the constraints match the call, as in LLVM's InlineAsm::verify; a struct holds two or
+ * more outputs. */
 static bool verify_asm(const struct subject *s, const struct constant_info *assembly) {
   struct asm_constraint room[ASM_MAX_OPERANDS];
   struct asm_constraints all = {.room = ASM_MAX_OPERANDS, .of = room};
@@ -220,7 +220,7 @@ static bool verify_callee(const struct subject *s, const struct call_site *site)
   return verify_immargs(s, callee);
 }
 
-/* The instruction that returns right after the call, through at most one bitcast of its result. */
+/* Whether the call is followed by a return of its result, through at most one bitcast. */
 static bool returns_result(const struct subject *s) {
   const struct nvm_function *f = s->v->f;
   struct nvm_value result = value_of_inst(s->id);

@@ -1,5 +1,5 @@
-/* The rules of the ops: what types operands and result have. The same functions check an
- * instruction and a constant expression. Each returns at the first broken rule of its subject. */
+/* The rules of the ops: types of operands and result. The same functions check instructions and
+ * constant expressions. Each returns at the first broken rule of its subject. */
 #include "ir/verify_internal.h"
 
 bool verify_result(const struct subject *s, struct nvm_type type) {
@@ -7,7 +7,7 @@ bool verify_result(const struct subject *s, struct nvm_type type) {
   return verify_fail(s->v, VERIFY_RESULT_TYPE, s->id, "%T, expected %T", s->type, type);
 }
 
-/* The result is `scalar`, or the vector of it with the lanes of `like`. */
+/* Checks that the result is `scalar`, or a vector of it with the lanes of `like`. */
 static bool expect_result_lanes(const struct subject *s, struct nvm_type scalar,
                                 struct nvm_type like) {
   const struct type_table *t = s->v->types;
@@ -25,7 +25,7 @@ static bool is_value_type(const struct type_table *t, struct nvm_type type) {
          type_kind(t, type) != TY_TOKEN;
 }
 
-/* The number of an i32 constant operand (or a splat of one); false if it is none. */
+/* The value of an i32 constant operand (or a splat of one); false for other operands. */
 static bool index_number(const struct subject *s, uint32_t k, uint64_t *number) {
   const struct nvm_module *m = s->v->m;
   struct nvm_value v = s->operands[k];
@@ -63,7 +63,7 @@ static bool verify_condbr(const struct subject *s) {
   return type_equal(subject_type(s, 0), TYPE_I1) || fail_type(s, VERIFY_BRANCH_CONDITION, 0);
 }
 
-/* Cases in a small table of their own, so that a switch of n costs n. */
+/* Cases are in a hash table, so n cases take O(n) time. */
 static bool cases_differ(const struct subject *s) {
   uint64_t slots = 16;
   while (slots < s->count) slots *= 2;
@@ -146,7 +146,7 @@ static bool verify_select(const struct subject *s) {
   return verify_result(s, type);
 }
 
-/* Casts: the kind of scalar that each takes and gives, and how their sizes compare. */
+/* Casts: scalar classes of operand and result, and the relation of their sizes. */
 
 enum scalar_class { CLASS_INT, CLASS_FLOAT, CLASS_PTR };
 enum size_rule { SIZE_ANY, SIZE_DOWN, SIZE_UP };
@@ -169,7 +169,7 @@ static const struct cast_rule cast_rules[OP_LAST_CAST - OP_FIRST_CAST + 1] = {
     [OP_PTRTOINT - OP_FIRST_CAST] = {CLASS_PTR, CLASS_INT, SIZE_ANY},
     [OP_INTTOPTR - OP_FIRST_CAST] = {CLASS_INT, CLASS_PTR, SIZE_ANY},
     [OP_ADDRSPACECAST - OP_FIRST_CAST] = {CLASS_PTR, CLASS_PTR, SIZE_ANY},
-    /* bitcast has a function of its own */
+    /* bitcast has its own function */
 };
 
 static bool is_class(const struct type_table *t, struct nvm_type type, enum scalar_class c) {
@@ -226,10 +226,10 @@ static bool verify_cast(const struct subject *s) {
 
 /* Memory. */
 
-enum { MOST_ALIGN_LOG2 = 32 };
+enum { MAX_ALIGN_LOG2 = 32 };
 
 static bool verify_align(const struct subject *s, uint32_t align_log2_plus_1) {
-  if (align_log2_plus_1 <= MOST_ALIGN_LOG2 + 1) return true;
+  if (align_log2_plus_1 <= MAX_ALIGN_LOG2 + 1) return true;
   return verify_fail(s->v, VERIFY_MEMORY_ALIGN, s->id, "2^%u bytes", align_log2_plus_1 - 1);
 }
 
@@ -273,7 +273,7 @@ static bool verify_scope(const struct subject *s, struct memory_access a) {
   return verify_fail(s->v, VERIFY_ATOMIC_SCOPE, s->id, "scope number %u", (unsigned)a.scope);
 }
 
-/* The size that hardware can access in one piece. */
+/* Checks that the size can be accessed atomically. */
 static bool verify_atomic_size(const struct subject *s, struct nvm_type type) {
   uint64_t bits = layout_bits(&s->v->m->layout, s->v->types, type);
   if (bits >= 8 && bits <= 128 && (bits & (bits - 1)) == 0) return true;
@@ -349,7 +349,7 @@ static bool verify_atomicrmw(const struct subject *s) {
 
 /* Addresses. */
 
-/* A constant index that is too large, or another operand that is no index. */
+/* Reports a constant index out of range, or an operand that is not an index. */
 static bool fail_index(const struct subject *s, uint32_t k, struct nvm_type in) {
   uint64_t number;
   if (type_is_aggregate(s->v->types, in) && index_number(s, k, &number))
@@ -359,7 +359,7 @@ static bool fail_index(const struct subject *s, uint32_t k, struct nvm_type in) 
                      subject_type(s, k), in);
 }
 
-/* Steps from `type` into its element by index operand k; TYPE_NONE after a report. */
+/* The element of `type` that index operand k selects; TYPE_NONE after a report. */
 static struct nvm_type gep_step(const struct subject *s, uint32_t k, struct nvm_type type) {
   const struct type_table *t = s->v->types;
   const struct type_info *info = type_info(t, type);
@@ -373,7 +373,7 @@ static struct nvm_type gep_step(const struct subject *s, uint32_t k, struct nvm_
   return element;
 }
 
-/* The type that gives the result its lanes: the first vector among the operands, or the base. */
+/* The type that determines the lanes of the result: the first vector operand, or the base. */
 static bool gep_lanes(const struct subject *s, struct nvm_type *lanes) {
   const struct type_table *t = s->v->types;
   *lanes = subject_type(s, 0);
@@ -457,7 +457,7 @@ static bool verify_shufflevector(const struct subject *s) {
   return expect_result_lanes(s, type_scalar(t, type), subject_type(s, 2));
 }
 
-/* Follows the indices from operand `first` on into the aggregate operand 0. */
+/* Follows the indices from operand `first` on in the aggregate operand 0. */
 static bool walk_path(const struct subject *s, uint32_t first, struct nvm_type *member) {
   const struct type_table *t = s->v->types;
   struct nvm_type type = subject_type(s, 0);
@@ -507,9 +507,9 @@ static bool verify_dbg_record(const struct subject *s) {
 enum { MANY = UINT8_MAX };
 
 static const struct form_rule {
-  uint8_t least, most;                    /* operands; MANY: any number */
-  bool is_void;                           /* there is no result */
-  bool (*check)(const struct subject *s); /* what else there is; NULL: nothing */
+  uint8_t min, max;                       /* number of operands; MANY: any */
+  bool is_void;                           /* has no result */
+  bool (*check)(const struct subject *s); /* further checks; NULL: none */
 } form_rules[] = {
     [FORM_NONE] = {0, 0, true, NULL},
     [FORM_RET] = {0, 1, true, verify_ret},
@@ -541,11 +541,11 @@ static const struct form_rule {
 
 bool verify_op(const struct subject *s) {
   const struct form_rule *rule = &form_rules[op_table[s->op].form];
-  if (s->count < rule->least && rule->most == MANY)
+  if (s->count < rule->min && rule->max == MANY)
     return verify_fail(s->v, VERIFY_OPERAND_COUNT, s->id, "%u operands, expected at least %u",
-                       s->count, (unsigned)rule->least);
-  if (s->count < rule->least || (s->count > rule->most && rule->most != MANY))
+                       s->count, (unsigned)rule->min);
+  if (s->count < rule->min || (s->count > rule->max && rule->max != MANY))
     return verify_fail(s->v, VERIFY_OPERAND_COUNT, s->id, "%u operands, expected %u", s->count,
-                       (unsigned)rule->most);
+                       (unsigned)rule->max);
   return (!rule->check || rule->check(s)) && (!rule->is_void || verify_result(s, TYPE_VOID));
 }

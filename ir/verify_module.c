@@ -1,8 +1,8 @@
-/* The rules about what stands outside of bodies: types, constants, symbols, metadata.
+/* The rules outside function bodies: types, constants, symbols, metadata.
  *
- * Types are walked depth first with three colours and a stack of their own, since a chain of
- * structs may be longer than any call stack. Constants need no walk: each is made of older ones,
- * which is itself a rule. */
+ * Types are walked depth first with three colours and an explicit stack, since a chain of structs
+ * may be longer than the call stack. Constants need no walk: each refers to older ones only, which
+ * is itself a rule. */
 #include "ir/verify_internal.h"
 
 #include "ir/intrinsic.h"
@@ -16,7 +16,7 @@ enum { WHITE, GREY, BLACK };
 struct type_walk {
   struct verifier *v;
   uint8_t *colour; /* by type */
-  uint32_t *depth; /* by type: levels below and including it */
+  uint32_t *depth; /* by type: nesting levels */
   uint32_t *next;  /* by type on the stack: its next member */
   struct nvm_type *stack;
   uint32_t count;
@@ -65,7 +65,7 @@ static void enter_type(struct type_walk *w, struct nvm_type type) {
   w->stack[w->count++] = type;
 }
 
-/* Looks at the next member of the type on top, or takes the type off. */
+/* Visits the next member of the top type, or pops the type. */
 static void step_type(struct type_walk *w) {
   struct nvm_type type = w->stack[w->count - 1];
   const struct type_info *info = type_info(w->v->types, type);
@@ -103,7 +103,7 @@ static void check_types(struct verifier *v) {
     else check_members(v, type);
     if (w.colour[k] == WHITE) enter_type(&w, type);
     while (w.count) step_type(&w);
-    layout_alloc_size(&v->m->layout, v->types, type); /* from here on only read: see type_memo */
+    layout_alloc_size(&v->m->layout, v->types, type); /* read-only from here on: see type_memo */
   }
 }
 
@@ -229,8 +229,8 @@ static void check_symbol(struct verifier *v, const struct symbol *s, bool declar
     verify_fail_at(v, VERIFY_SYMBOL_COMDAT, s->where, "declaration '@%S'", s->name);
 }
 
-/* llvm.used and llvm.compiler.used list pointers; the lists of constructors, structs of a
- * priority, a function and, since LLVM 4, data. */
+/* llvm.used and llvm.compiler.used list pointers; the constructor lists have structs of a priority,
+ * a function and, since LLVM 4, data. */
 static void check_list(struct verifier *v, const struct nvm_global *g) {
   struct nvm_text name = module_text(v->m, g->symbol.name);
   bool used = text_is(name, "llvm.used") || text_is(name, "llvm.compiler.used");
@@ -280,7 +280,7 @@ static void check_variable(struct verifier *v, const struct nvm_global *g) {
   check_list(v, g);
 }
 
-/* Aliases. What an alias stands for is a constant whose first operands lead to a symbol. */
+/* Aliases. The aliasee is a constant whose chain of first operands ends in a symbol. */
 
 static struct nvm_value aliasee_base(const struct nvm_module *m, struct nvm_value v) {
   while (value_kind(v) == VALUE_CONST) {
@@ -325,8 +325,8 @@ static void check_alias(struct verifier *v, struct nvm_value alias) {
                    "'@%S', whose aliasee is not a definition", g->symbol.name);
 }
 
-/* Follows the aliases from `start` on, painting them grey; a grey one met again is on the way, a
- * black one leads to no new cycle. Afterwards all on the way are black. */
+/* Follows the aliases from `start`, colouring them grey; a grey one again is a cycle, a black one
+ * leads to no new cycle. Afterwards all of them are black. */
 static void follow_alias(struct verifier *v, uint8_t *colour, struct nvm_value start) {
   struct nvm_value at = start;
   while (symbol_exists(v->m, at) && is_alias(v->m, at) && colour[value_index(at)] == WHITE) {
@@ -366,7 +366,7 @@ static bool intrinsic_fits(struct verifier *v, const struct nvm_function *f) {
   return verify_fail(v, VERIFY_INTRINSIC_TYPE, NOWHERE, "%s", why.bytes ? why.bytes : "");
 }
 
-/* Values of metadata and token type go to intrinsics only. */
+/* Only intrinsics have parameters of metadata and token type. */
 static void check_parameters(struct verifier *v, const struct nvm_function *f) {
   for (uint32_t i = 0; i < function_arg_count(f); i++) {
     struct nvm_type type = function_arg_type(f, i);
@@ -427,7 +427,8 @@ static bool is_local_item(const struct meta_table *t, struct nvm_meta m) {
   return kind == VALUE_INST || kind == VALUE_ARG || kind == VALUE_BLOCK;
 }
 
-/* Numbered nodes belong to the module: only DIArgList, printed in place, may hold local values. */
+/* Numbered nodes belong to the module: only DIArgList, printed in place, may contain local
+ * values. */
 static void check_local(struct verifier *v) {
   const struct meta_table *t = &v->m->metadata;
   struct nvm_str list = strtab_find(&v->m->strings, "DIArgList", 9);
@@ -463,7 +464,7 @@ static void check_named(struct verifier *v) {
   }
 }
 
-/* The bounds of a !range pair: constants of the type, different. */
+/* Whether the bounds of a !range pair are distinct constants of the type. */
 static bool range_pair_fits(const struct verifier *v, const struct meta_node *n, uint32_t i,
                             struct nvm_type type) {
   const struct meta_table *t = &v->m->metadata;

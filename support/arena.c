@@ -1,21 +1,20 @@
 /* Arenas, after the usual bump-pointer scheme. Small objects share chunks that double up to
- * LARGEST_CHUNK; an object of `large_bytes` or more gets a chunk of its own, which
- * arena_grow() resizes through the allocator, so that a vector that grows to gigabytes never
- * leaves copies of itself behind. */
+ * LARGEST_CHUNK; an object of `large_bytes` or more gets its own chunk, which arena_grow() resizes
+ * through the allocator: a vector that grows to gigabytes leaves no copies. */
 #include "support/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { ALIGNMENT = 16, LARGEST_CHUNK = 1024 * 1024, LARGE_OBJECT = 512, LARGE_REUSED = 16 * 1024 };
-#ifdef NVM_HOSTILE /* the checking build: smallest possible chunks, so that every edge is met */
+#ifdef NVM_HOSTILE /* checking build: minimal chunks, to test every boundary */
 enum { FIRST_CHUNK = 64 };
 #else
 enum { FIRST_CHUNK = 8 * 1024 };
 #endif
 
 struct arena_chunk {
-  struct arena_chunk *previous; /* doubly linked, since a dedicated chunk moves when it grows */
+  struct arena_chunk *previous; /* doubly linked: a dedicated chunk can move when it grows */
   struct arena_chunk *next;
   size_t bytes; /* header included */
   bool dedicated;
@@ -47,7 +46,7 @@ void arena_init_reused(struct arena *a, struct nvm_allocator allocator) {
 
 static size_t round_up(size_t bytes) { return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1); }
 
-/* Whether `more` bytes may still be asked for; counts them if so. */
+/* Counts `more` bytes as requested; false if that exceeds the limit. */
 static bool arena_charge(struct arena *a, size_t more) {
   if (a->limit_bytes != 0 && (more > a->limit_bytes || a->total_bytes > a->limit_bytes - more))
     return false;
@@ -55,7 +54,7 @@ static bool arena_charge(struct arena *a, size_t more) {
   return true;
 }
 
-/* After a failure nothing is given out any more, however small. */
+/* After a failure all requests fail, however small. */
 static void fail(struct arena *a) {
   a->failed = true;
   a->free = a->limit = NULL;
@@ -117,7 +116,7 @@ static struct arena_chunk *chunk_of(void *memory) {
   return (struct arena_chunk *)((unsigned char *)memory - HEADER);
 }
 
-/* A dedicated chunk in another size; NULL: it stays as it was. */
+/* Resizes a dedicated chunk; NULL: it is unchanged. */
 static void *chunk_resize(struct arena *a, struct arena_chunk *c, size_t size) {
   struct arena_chunk *moved = a->allocator.resize(a->allocator.state, c, c->bytes, size);
   if (!moved) return NULL;
@@ -173,7 +172,7 @@ void *arena_grow_raw(struct arena *a, void *memory, size_t old_bytes, size_t new
     fail(a);
     return NULL;
   }
-  /* An object has a dedicated chunk exactly if its rounded size has reached large_bytes. */
+  /* An object has a dedicated chunk if and only if its rounded size is at least large_bytes. */
   size_t old_rounded = round_up(old_bytes), new_rounded = round_up(new_bytes);
   if (old_rounded >= a->large_bytes) return chunk_grow(a, memory, new_bytes);
   if (new_rounded <= old_rounded) return memory;

@@ -8,9 +8,8 @@ struct diag_row {
   enum diag_severity severity;
 };
 
-/* A row's public name is its enum in small letters with dashes: UNDEFINED_LOCAL is
- * undefined-local. Written out by the compiler, since the library may not build it at run time
- * (no writable globals). */
+/* A row's public name is its enum in small letters with dashes: UNDEFINED_LOCAL is undefined-local.
+ * The compiler builds it, since the library has no writable globals. */
 enum { LONGEST_NAME = 40 };
 #define AT(s, i) ((i) < sizeof(s) ? (s)[(i) < sizeof(s) ? (i) : 0] : '\0')
 #define SMALL(s, i) \
@@ -59,7 +58,7 @@ static struct diag *store(struct diag_sink *s, struct diag d) {
   return VEC_PUSH(s->arena, &s->list, d) ? &s->list.data[s->list.count - 1] : NULL;
 }
 
-/* Counts an error; whether it still goes to the list. The first one too many leaves a note. */
+/* Counts an error; true if it is to be stored. The first error beyond the limit adds a note. */
 static bool count_error(struct diag_sink *s) {
   bool room = !diag_full(s);
   bool first_refused = !room && s->error_count == s->error_limit;
@@ -99,7 +98,7 @@ bool diag_policy_set(struct diag_policy *p, const char *text, const char **unkno
   return true;
 }
 
-/* What the policy makes of a warning: it, an error, or nothing. */
+/* The severity under the policy; *off: the warning is disabled. */
 static enum diag_severity severity_of(const struct diag_policy *p, enum diag_id id, bool *off) {
   enum diag_severity own = rows[id].severity;
   *off = false;
@@ -114,7 +113,7 @@ struct diag *diag_report(struct diag_sink *s, enum diag_id id, struct diag_range
   bool refusing = s->error_limit != 0 && s->error_count > s->error_limit, off;
   enum diag_severity severity = severity_of(s->policy, id, &off);
   if (off || (severity == DIAG_ERROR && !count_error(s))) return NULL;
-  if (refusing) return NULL; /* what follows a refused error belongs to it */
+  if (refusing) return NULL; /* notes and hints of a dropped error */
   struct diag d = {.id = id,
                    .severity = severity,
                    .range = range,

@@ -1,9 +1,8 @@
 /* Diagnostics as values. The library reports; only the driver renders text, carets and JSON.
  *
- * Every kind of diagnostic is a row of support/diags.def: its id, its severity, its message with
- * %0 %1 … %9 for the arguments, and what it means. A warning's id is its name after -W. A
- * diagnostic carries the byte range [begin, end) of the source it speaks of, and its arguments as
- * text. */
+ * Every kind of diagnostic is a row of support/diags.def: id, severity, message with arguments %0
+ * to %9, and explanation. A warning's id is its name after -W. A diagnostic has the byte range
+ * [begin, end) of its source, and its arguments as text. */
 #ifndef NVM_SUPPORT_DIAG_H
 #define NVM_SUPPORT_DIAG_H
 
@@ -20,9 +19,9 @@ enum diag_id {
 
 enum { DIAG_MAX_ARGUMENTS = 6 };
 
-/* A range of bytes in one source; {0, 0} where there is none. */
+/* A range of bytes in one source; begin and end 0: none. */
 struct diag_range {
-  uint32_t source; /* which input: 0 the main file, 1… the linked ones */
+  uint32_t source; /* index of the input: 0 the main file, then the linked ones */
   uint64_t begin;
   uint64_t end;
 };
@@ -31,21 +30,21 @@ struct diag {
   enum diag_id id;
   enum diag_severity severity;
   struct diag_range range;
-  struct nvm_text message;  /* rendered, without location; owned by the sink's arena */
-  struct nvm_text function; /* the function it speaks of, without @; empty: none */
-  struct nvm_text hint;     /* what to try, or empty */
+  struct nvm_text message;  /* without location; owned by the sink's arena */
+  struct nvm_text function; /* the function concerned, without @; empty: none */
+  struct nvm_text hint;     /* a suggestion, or empty */
 };
 
-/* The policy for warnings: -Wno-NAME, -Werror, -Werror=NAME, -Wno-error=NAME. Zero: each is
- * reported and none is an error. */
+/* The policy for warnings: -Wno-NAME, -Werror, -Werror=NAME, -Wno-error=NAME. Zero: all are
+ * reported, none is an error. */
 struct diag_policy {
-  bool errors;            /* all that no row of `of` excepts */
+  bool errors;            /* warnings are errors unless `of` says otherwise */
   uint8_t of[DIAG_COUNT]; /* DIAG_POLICY_ bits */
 };
 enum { DIAG_POLICY_OFF = 1, DIAG_POLICY_ERROR = 2, DIAG_POLICY_NO_ERROR = 4 };
 
-/* Takes what follows -W: NAME, no-NAME, error, no-error, error=NAME, no-error=NAME. False, and
- * nothing changed, if no warning has that name, which is *unknown then. */
+/* Applies the text after -W: NAME, no-NAME, error, no-error, error=NAME, no-error=NAME. False,
+ * without effect, if no warning has the name, which is stored in *unknown. */
 bool diag_policy_set(struct diag_policy *p, const char *text, const char **unknown);
 
 struct diag_sink {
@@ -56,28 +55,28 @@ struct diag_sink {
   uint32_t error_limit; /* stop storing errors beyond this number; 0: no limit */
 };
 
-/* An empty sink; what is reported is kept in `arena`. error_limit 0: none. */
+/* An empty sink, which stores diagnostics in `arena`. error_limit 0: no limit. */
 void diag_sink_init(struct diag_sink *s, struct arena *arena, uint32_t error_limit);
 
-/* Reports with the arguments that the row's %0, %1 … name. `count` may be 0.
- * Returns the stored diagnostic (to add a hint or function), or NULL when it was not stored. */
+/* Reports a diagnostic with the arguments for %0, %1 … of its row. Returns it (to add a hint or
+ * function), or NULL if it was not stored. */
 struct diag *diag_report(struct diag_sink *s, enum diag_id id, struct diag_range range,
                          const struct nvm_text *arguments, uint32_t count);
 
-/* Shorthand with NUL-terminated arguments, up to the first NULL of the three. */
+/* The same with up to three NUL-terminated arguments; NULL ends the list. */
 struct diag *diag_report_s(struct diag_sink *s, enum diag_id id, struct diag_range range,
                            const char *a0, const char *a1, const char *a2);
 
-/* Adds the names that are near, if any, as the hint; d may be NULL. */
+/* Sets a spelling suggestion, if there is one, as the hint; d may be NULL. */
 void diag_suggest(const struct diag_sink *s, struct diag *d, const struct nearest *n);
 
-/* Facts of a row. */
+/* The columns of a row. */
 const char *diag_name(enum diag_id id);    /* "undefined-local" */
-const char *diag_message(enum diag_id id); /* with its %0 … */
-const char *diag_meaning(enum diag_id id); /* a sentence for `nvmini diagnostics ID` */
+const char *diag_message(enum diag_id id); /* with %0 … */
+const char *diag_meaning(enum diag_id id); /* explanation for `nvmini diagnostics ID` */
 enum diag_severity diag_severity(enum diag_id id);
 
-/* Whether reporting more errors makes sense. */
+/* True if the error limit is reached. */
 static inline bool diag_full(const struct diag_sink *s) {
   return s->error_limit != 0 && s->error_count >= s->error_limit;
 }

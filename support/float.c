@@ -1,11 +1,11 @@
 /* Conversions between floating-point formats.
  *
- * Decimal to binary: numbers of up to 19 digits whose value is an exact double times or over an
- * exact power of ten are done in two machine operations (Clinger's fast path, 1990), if the result
- * then suits the format. All others go through a decimal big number that is shifted by powers of
- * two until its integer part has more bits than any format; digits beyond MAX_DIGITS only matter as
- * "not zero" (they decide ties), which one flag remembers. No double has more than 767 significant
- * digits, so the result is always correctly rounded. */
+ * Decimal to binary: numbers of up to 19 digits whose value is an exact double times or divided by
+ * an exact power of ten take two machine operations (Clinger's fast path, 1990), if the result fits
+ * the format exactly. All others go through a decimal big number that is shifted by powers of two
+ * until its integer part has more bits than any format; digits beyond MAX_DIGITS only matter if
+ * they are not zero (for ties), which one flag records. No double has more than 767 significant
+ * digits, so the result is correctly rounded. */
 #include "support/float.h"
 
 #include <string.h>
@@ -49,8 +49,8 @@ static int bit_length(uint64_t x) {
   return n;
 }
 
-/* significand * 2^exponent rounded into the shape, without sign; `sticky`: a little more than that.
- * The significand is below 2^63. */
+/* Rounds significand * 2^exponent to the shape, without sign; `sticky`: the magnitude is slightly
+ * larger. The significand must be below 2^63. */
 static uint64_t round_into(uint64_t significand, int exponent, bool sticky,
                            const struct float_shape *s, bool *exact) {
   *exact = !sticky;
@@ -109,8 +109,7 @@ uint64_t float_convert_bits(uint64_t bits, enum float_format from, enum float_fo
   return result | (uint64_t)u.negative << (s->bits - 1);
 }
 
-/* 0.d0 d1 d2 … * 10^point, no leading zero digit; `more`: digits beyond the last one are not all
- * zero. */
+/* 0.d0 d1 d2 … * 10^point, no leading zero digit; `more`: the digits cut off are not all zero. */
 enum { MAX_DIGITS = 800, MAX_SHIFT = 58 };
 struct decimal {
   uint8_t digits[MAX_DIGITS + 20];
@@ -173,7 +172,7 @@ static uint64_t decimal_to_nearest(struct decimal *d, const struct float_shape *
   if (d->point < -330) return 0;
   int exponent = 0; /* of two */
   while (d->point > 19) decimal_shift_right(d, MAX_SHIFT), exponent += MAX_SHIFT;
-  while (d->point < 18) { /* until the integer part has at least 58 bits, well above 53 + 1 */
+  while (d->point < 18) { /* until the integer part has at least 58 bits, more than 53 + 1 */
     int shift = d->point < 0 ? MAX_SHIFT : (18 - d->point) * 3;
     if (shift < 1) shift = 1;
     decimal_shift_left(d, shift), exponent -= shift;
@@ -205,10 +204,11 @@ static const double exact_powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  
                                       1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                       1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* Two machine operations where both operands are exact, and a conversion that loses nothing. */
+/* Two machine operations on exact operands, and an exact conversion. */
 static bool fast_nearest(uint64_t digits, int exponent, enum float_format format, uint64_t *bits) {
   if (digits >> 53 || exponent < -22 || exponent > 22) return false;
-  volatile double value = (double)digits; /* volatile: rounded to double at each step everywhere */
+  volatile double value =
+      (double)digits; /* volatile: rounded to double at each step on all hosts */
   if (exponent < 0) value = value / exact_powers[-exponent];
   else value = value * exact_powers[exponent];
   double result = value;
@@ -263,7 +263,7 @@ bool float_from_decimal(const char *text, size_t length, enum float_format forma
 
 static uint32_t hex_value(char c) { return (uint32_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10); }
 
-/* Digits that 62 bits can't hold only matter as "not zero". */
+/* Digits beyond 62 bits only matter if they are not zero. */
 static bool from_hexadecimal(const char *p, const char *end, const struct float_shape *s,
                              uint64_t *bits) {
   uint64_t significand = 0;
@@ -287,7 +287,7 @@ static bool from_hexadecimal(const char *p, const char *end, const struct float_
   return *bits != infinity_bits(s);
 }
 
-/* inf, qnan, nan(0x1), snan(0x1): what stands in parentheses lies below the quiet bit. */
+/* inf, qnan, nan(0x1), snan(0x1): the payload in parentheses is below the quiet bit. */
 static bool from_word(const char *p, const char *end, const struct float_shape *s, uint64_t *bits) {
   uint64_t payload = 0, quiet = UINT64_C(1) << (s->fraction_bits - 1);
   const char *open = memchr(p, '(', (size_t)(end - p));

@@ -29,13 +29,13 @@ extern const struct float_shape float_shapes[FLOAT_FORMAT_COUNT];
 uint64_t float_convert_bits(uint64_t bits, enum float_format from, enum float_format to,
                             bool *exact);
 
-/* Reads [+-]digits[.digits][(e|E)[+-]digits] (at least one digit, all `length` bytes) as the
- * nearest value of the format. False if the text is no such number, or too large. */
+/* Parses [+-]digits[.digits][(e|E)[+-]digits] (at least one digit, all `length` bytes) as the
+ * nearest value of the format. False if the text is malformed, or the number too large. */
 bool float_from_decimal(const char *text, size_t length, enum float_format format, uint64_t *bits);
 
-/* Reads what later LLVM writes beside decimals, with or without a sign: 0x1.8p3 (to the nearest
- * value), inf, qnan, nan(0x1) and snan(0x1) with what lies below the quiet bit. The text is one of
- * these; false if the number is too large or the payload has no room. */
+/* Parses the other forms of later LLVM versions, with an optional sign: 0x1.8p3 (to the nearest
+ * value), inf, qnan, nan(0x1) and snan(0x1) with the payload below the quiet bit. False if the
+ * number is too large or the payload too wide. */
 bool float_from_special(const char *text, size_t length, enum float_format format, uint64_t *bits);
 
 #endif

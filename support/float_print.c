@@ -7,9 +7,9 @@
  *     below / s      half the gap to the next number below, in the same scale
  *     above / s      half the gap to the next number above
  *
- * All four are multiplied by ten after each digit, so that the question "does the text so far read
- * back as the number?" is one comparison, and exact. Numbers that are short dyadic fractions (1.0,
- * 0.5, 40.0), nearly all of real programs' constants, take a path without large numbers. */
+ * All four are multiplied by ten after each digit, so that "does the text so far parse to the
+ * number?" is one exact comparison. Numbers that are short dyadic fractions (1.0, 0.5, 40.0),
+ * nearly all constants of real programs, take a path without big numbers. */
 #include "support/float_print.h"
 
 #include <assert.h>
@@ -83,7 +83,7 @@ static int big_compare_sum(const struct big *a, const struct big *b, const struc
   return big_compare(b, &rest);
 }
 
-/* A number taken apart; for finite ones the value is mantissa * 2^exponent. */
+/* A decoded number; a finite value is mantissa * 2^exponent. */
 struct float_parts {
   uint64_t mantissa;
   int exponent;
@@ -114,7 +114,7 @@ struct decimal {
 
 struct digit_state {
   struct big r, s, below, above;
-  bool even; /* ties read back as this number */
+  bool even; /* ties parse to this number */
 };
 
 static int bit_length(uint64_t x) {
@@ -168,7 +168,7 @@ static void digits_scale(struct digit_state *g) {
   big_multiply(&g->above, 10);
 }
 
-/* Whether the digits so far, or these plus one in the last place, read back as the number. */
+/* Whether the digits so far, or these plus one in the last place, parse to the number. */
 static bool digits_low_reads_back(const struct digit_state *g) {
   int c = big_compare(&g->r, &g->below);
   return c < 0 || (c == 0 && g->even);
@@ -190,7 +190,7 @@ static void decimal_increment(struct decimal *d) {
   d->exponent++;
 }
 
-/* Whether what remains after the last digit asks for rounding up; ties to an even digit. */
+/* Whether the remainder after the last digit rounds up; ties to an even digit. */
 static bool digits_round_up(const struct digit_state *g, char last) {
   int c = big_compare_sum(&g->r, &g->r, &g->s);
   return c > 0 || (c == 0 && (last & 1) != 0);
@@ -297,10 +297,10 @@ uint64_t float_print_widen(enum float_format format, uint64_t bits) {
 
 /* ---- Constants of the IR ---- */
 
-/* LLVM's text has six digits, rounded half up from seven or eight that are themselves cut off, not
- * rounded; where the cut leaves but six there is no rounding at all (0.7 is 6.99999e-01, which does
- * not read back, and comes out as bits). The same digits are made here: the number is
- * whole / 10^scale, of which all but some 20 bits are dropped. */
+/* LLVM prints six digits, rounded half up from seven or eight that are truncated, not rounded; if
+ * only six remain, it does not round (0.7 is 6.99999e-01, which does not parse back, so it is
+ * printed as bits). This reproduces the same digits: the number is whole / 10^scale, of which all
+ * but some 20 bits are dropped. */
 enum { CONSTANT_DIGITS = 6, CONSTANT_LIMIT = 1000000, CONSTANT_BITS = 20 };
 
 static int big_bit_length(const struct big *b) {
@@ -355,8 +355,8 @@ static struct decimal decimal_of_constant(struct float_parts p) {
   return decimal_of_integer((value + unit / 2) / unit, scale - dropped);
 }
 
-/* The digits of a number that needs no more than six, by small integers; false if this is not seen
- * easily. */
+/* The digits of a number that needs at most six, with small integers; false if that is not
+ * evident. */
 static bool decimal_easy(struct float_parts p, struct decimal *d) {
   while ((p.mantissa & 1) == 0) p.mantissa >>= 1, p.exponent++;
   if (p.mantissa >= CONSTANT_LIMIT || p.exponent >= 20 || p.exponent < -8) return false;
@@ -368,7 +368,8 @@ static bool decimal_easy(struct float_parts p, struct decimal *d) {
   return true;
 }
 
-/* Writes the number in decimal if that reads back as it; false, and nothing written, if not. */
+/* Writes the number in decimal if that parses back to it; otherwise writes nothing and returns
+ * false. */
 static bool write_decimal_constant(struct textbuf *out, uint64_t bits) {
   struct float_parts p = float_split(FLOAT_DOUBLE, bits);
   struct decimal d = {.digits = "0", .count = 1};

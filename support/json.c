@@ -1,5 +1,5 @@
-/* The JSON writer. It needs no stack: a comma is due after every value and every end, and not after
- * a begin or a key. */
+/* The JSON writer. It needs no stack: a comma follows every value and every end, but no begin and
+ * no key. */
 #include "support/json.h"
 
 void json_begin(struct json_writer *w, struct textbuf *out, bool pretty) {
@@ -12,7 +12,7 @@ static void new_line(struct json_writer *w) {
   for (uint32_t i = 0; i < w->depth; i++) textbuf_puts(w->out, "  ");
 }
 
-/* What stands between the member before and the next value or key. */
+/* The separator between the previous member and the next value or key. */
 static void separate(struct json_writer *w) {
   if (w->after_key) {
     w->after_key = false;
@@ -41,8 +41,8 @@ void json_object_end(struct json_writer *w) { close_level(w, '}'); }
 void json_array(struct json_writer *w) { open_level(w, '['); }
 void json_array_end(struct json_writer *w) { close_level(w, ']'); }
 
-/* The length of the UTF-8 character at s, or 0 if there is none: no overlong forms, no surrogates,
- * nothing above U+10FFFF. */
+/* The length of the UTF-8 character at s, or 0 if invalid: overlong, a surrogate, or above
+ * U+10FFFF. */
 static size_t utf8_length(const unsigned char *s, size_t left) {
   unsigned char c = s[0];
   size_t length = c < 0x80                ? 1

@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const struct knob_row rows[KNOB_COUNT] = {
-#define KNOB(id, name, least, most, initial, reader, meaning) \
-  {name, least, most, initial, reader, meaning},
+#define KNOB(id, name, min, max, initial, reader, meaning) \
+  {name, min, max, initial, reader, meaning},
 #include "support/knobs.def"
 #undef KNOB
 };
@@ -40,7 +40,7 @@ static bool read_value(const char *text, const struct knob_row *row, int32_t *va
     n = n * 10 + (*p - '0');
   }
   if (negative) n = -n;
-  if (!*digits || n < row->least || n > row->most) return false;
+  if (!*digits || n < row->min || n > row->max) return false;
   *value = (int32_t)n;
   return true;
 }
@@ -56,7 +56,7 @@ enum nvm_status knobs_set(struct knobs *knobs, const char *text, enum knob *knob
       return NVM_OK;
     }
     textbuf_format(message, "knob '%s': '%s' is not a number from %d to %d", rows[i].name, value,
-                   (int)rows[i].least, (int)rows[i].most);
+                   (int)rows[i].min, (int)rows[i].max);
     return NVM_REFUSED;
   }
   return unknown(text, length, message);

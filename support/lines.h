@@ -1,5 +1,4 @@
-/* Where the lines of a text begin, for who asks about places here and there in it; who asks in
- * order counts as it goes. */
+/* The starts of a text's lines, to locate positions in any order. */
 #ifndef NVM_SUPPORT_LINES_H
 #define NVM_SUPPORT_LINES_H
 
@@ -10,11 +9,11 @@ struct line_list {
   VEC(uint32_t) starts; /* offset in bytes of the start of line k + 1 */
 };
 
-/* Lists the lines of a text of at most 4 GB, in `arena`; false when out of memory. */
+/* Lists the lines of a text of at most 4 GiB, in `arena`; false when out of memory. */
 bool lines_list(struct line_list *l, struct nvm_text text, struct arena *arena);
 
-/* The line, from 1, that the byte at this offset is in; *column (from 1, in bytes) may be NULL. The
- * list must not be empty. */
+/* The line, from 1, of the byte at this offset; *column (from 1, in bytes) may be NULL. The list
+ * must not be empty. */
 uint32_t lines_find(const struct line_list *l, uint32_t offset, uint32_t *column);
 
 #endif

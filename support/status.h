@@ -4,9 +4,9 @@
 
 enum nvm_status {
   NVM_OK = 0,
-  NVM_REFUSED,       /* the input was refused; at least one error was reported */
-  NVM_OUT_OF_MEMORY, /* the allocator refused, or the memory limit was reached */
-  NVM_BUG,           /* an internal fault; a diagnostic says in which part */
+  NVM_REFUSED,       /* the input is invalid; at least one error was reported */
+  NVM_OUT_OF_MEMORY, /* the allocator failed, or the memory limit was reached */
+  NVM_BUG,           /* internal compiler error; a diagnostic names the part */
 };
 
 #endif

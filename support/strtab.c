@@ -19,14 +19,14 @@ uint32_t strtab_hash(const char *bytes, size_t length) {
     h = (h ^ word) * UINT64_C(0xD6E8FEB86659FD93);
     h ^= h >> 32;
   }
-  if (length >= 8) memcpy(&word, bytes + length - 8, 8); /* may overlap what was read */
+  if (length >= 8) memcpy(&word, bytes + length - 8, 8); /* may overlap the bytes before */
   else word = strtab_short_key(bytes, length);
   h = (h ^ word) * UINT64_C(0xD6E8FEB86659FD93);
   h ^= h >> 32;
   return (uint32_t)(h ^ (h >> 29));
 }
 
-/* The slot that holds the string or the empty one where it would go. */
+/* The slot of the string, or the empty slot where it belongs. */
 static uint32_t strtab_slot(const struct strtab *t, const char *bytes, size_t length,
                             uint32_t hash) {
   uint32_t mask = t->slot_count - 1;

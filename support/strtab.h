@@ -1,5 +1,5 @@
-/* Interned byte strings: names, metadata strings, attribute texts. Equal bytes have equal handles,
- * so that names are compared as integers. Handle 0 is the empty string. */
+/* Interned byte strings: names, metadata strings, attribute texts. Equal strings have equal
+ * handles, so names are compared as integers. Handle 0 is the empty string. */
 #ifndef NVM_SUPPORT_STRTAB_H
 #define NVM_SUPPORT_STRTAB_H
 
@@ -11,7 +11,7 @@ struct nvm_str {
   uint32_t index;
 };
 
-/* Bytes that may hold NULs, with a NUL after the end. */
+/* Bytes that may contain NULs, followed by a NUL. */
 struct nvm_text {
   const char *bytes;
   size_t length;
@@ -36,7 +36,7 @@ bool strtab_init(struct strtab *t, struct arena *arena);
 /* The handle of these bytes, added if new. {0} when out of memory (arena->failed is set). */
 struct nvm_str strtab_intern(struct strtab *t, const char *bytes, size_t length);
 
-/* The handle if the string is known already, else {0}. */
+/* The handle if the string is in the table, otherwise {0}. */
 struct nvm_str strtab_find(const struct strtab *t, const char *bytes, size_t length);
 
 static inline struct nvm_text strtab_text(const struct strtab *t, struct nvm_str s) {

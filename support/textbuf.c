@@ -1,10 +1,10 @@
-/* The library's text output: a byte buffer and the few number formats that are needed. */
+/* The library's text output: a byte buffer and the few number formats that it needs. */
 #include "support/textbuf.h"
 
 #include <assert.h>
 #include <stdarg.h>
 
-#ifdef NVM_HOSTILE /* the checking build: hardly more room than was asked for */
+#ifdef NVM_HOSTILE /* checking build: hardly more room than requested */
 enum { FIRST_BYTES = 1, LARGE = 1 };
 #else
 enum { FIRST_BYTES = 256, LARGE = 1 << 20 };
@@ -19,7 +19,7 @@ enum { GUARD = 0xA5 };
 void textbuf_init(struct textbuf *b, struct arena *arena) { *b = (struct textbuf){.arena = arena}; }
 
 #ifndef NDEBUG
-/* Whether nothing was written after the capacity: of use only where the guard has bytes. */
+/* Whether the guard bytes after the capacity are intact; true if there are none. */
 static bool is_guarded(const struct textbuf *b) {
   for (int k = 0; b->bytes && k < GUARD_BYTES; k++)
     if ((unsigned char)b->bytes[b->capacity + (size_t)k] != GUARD) return false;
@@ -27,7 +27,7 @@ static bool is_guarded(const struct textbuf *b) {
 }
 #endif
 
-/* Makes room for `more` bytes after the last one; false when out of memory. */
+/* Ensures room for `more` bytes; false when out of memory. */
 static bool reserve(struct textbuf *b, size_t more) {
   assert(is_guarded(b));
   if (more <= b->capacity - b->length) return true;

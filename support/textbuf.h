@@ -16,9 +16,9 @@ struct textbuf {
 };
 
 /* The end of a buffer to which many short pieces are appended; passed and returned by value, so
- * that both pointers stay in registers. The room_ functions are its only writers. Each compares
- * what it appends with the room that is left and asks for more itself: no caller computes a size,
- * and no writer can pass the end. After a failed request they append nothing. */
+ * both pointers stay in registers. Only the room_ functions write to it. Each checks the remaining
+ * room and grows the buffer if needed, so no caller computes a size. After a failed request they
+ * append nothing. */
 struct text_room {
   char *at, *end;
 };
@@ -28,7 +28,7 @@ static inline struct nvm_text text_of(const char *s) { return (struct nvm_text){
 /* An empty buffer; after a failed request (arena->failed) writes are dropped. */
 void textbuf_init(struct textbuf *b, struct arena *arena);
 
-/* Opens the room after the last byte. Until textbuf_close() the buffer is written through it only.
+/* Opens the room after the last byte. Until textbuf_close(), write to it only.
  */
 static inline struct text_room textbuf_open(const struct textbuf *b) {
   return (struct text_room){b->bytes + b->length, b->bytes + b->capacity};
@@ -39,8 +39,7 @@ void textbuf_close(struct textbuf *b, struct text_room r);
 struct text_room room_write(struct textbuf *b, struct text_room r, const char *bytes,
                             size_t length);
 
-/* The same for what is mostly 2 to 16 bytes: two copies that may overlap, of sizes that the
- * compiler knows. */
+/* The same, optimized for 2 to 16 bytes: two copies of constant size that may overlap. */
 static inline struct text_room room_word(struct textbuf *b, struct text_room r, const char *text,
                                          size_t length) {
   if ((size_t)(r.end - r.at) < length || length > 16 || length < 2)
@@ -65,7 +64,7 @@ static inline struct text_room room_char(struct textbuf *b, struct text_room r, 
   return r;
 }
 
-/* Appends decimal digits, with `-` before them where needed. */
+/* Appends a decimal number. */
 struct text_room room_unsigned(struct textbuf *b, struct text_room r, uint64_t value);
 struct text_room room_signed(struct textbuf *b, struct text_room r, int64_t value);
 /* Exactly `digits` hexadecimal digits (1..16), upper or lower case. */
@@ -89,11 +88,10 @@ static inline void textbuf_char(struct textbuf *b, char c) {
 /* Appends zero bytes. */
 void textbuf_zeros(struct textbuf *b, size_t count);
 
-/* Puts a text in place of the bytes from `begin` to `end`; false when out of memory, nothing
- * changed then. */
+/* Replaces the bytes from `begin` to `end` by a text; false, without effect, when out of memory. */
 bool textbuf_replace(struct textbuf *b, size_t begin, size_t end, struct nvm_text text);
 
-/* Appends decimal digits, with `-` before them where needed. */
+/* Appends a decimal number. */
 void textbuf_unsigned(struct textbuf *b, uint64_t value);
 void textbuf_signed(struct textbuf *b, int64_t value);
 /* Exactly `digits` hexadecimal digits (1..16), upper or lower case. */
@@ -102,7 +100,7 @@ void textbuf_hex(struct textbuf *b, uint64_t value, int digits, bool upper);
 /* printf-like for messages: %s (NUL-terminated), %t (struct nvm_text), %u (unsigned), %d (int),
  * %U (uint64_t), %D (int64_t), %x (unsigned, hexadecimal), %c, %%. Nothing else. */
 void textbuf_format(struct textbuf *b, const char *format, ...);
-/* What one of these letters writes, its argument being the next of `args`. */
+/* Formats the next of `args` by one of these letters. */
 void textbuf_directive(struct textbuf *b, char letter, va_list *args);
 
 #endif

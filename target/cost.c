@@ -1,12 +1,11 @@
-/* The cost hooks; see cost.h. Every number here that is not a row of nvptx.def says where it comes
- * from. */
+/* The cost hooks; see cost.h. Numbers that are not rows of nvptx.def name their source. */
 #include "target/cost.h"
 
 enum {
   REGISTER_BITS = 32,
   WARP = 32,
-  MAX_SCALAR_INTERLEAVE = 8, /* seed 1's example of what register pressure may allow */
-  MAX_VECTOR_INTERLEAVE = 4, /* seed 3: more multiplies live registers past occupancy cliffs */
+  MAX_SCALAR_INTERLEAVE = 8, /* seed 1's example for register pressure */
+  MAX_VECTOR_INTERLEAVE = 4, /* seed 3: more copies reduce occupancy */
   DIVERGENT_BRANCH = 3,      /* branch, and setting and waiting for the convergence barrier */
   CALL = 4,                  /* call, return, saving and restoring the return address */
 };
@@ -30,7 +29,7 @@ unsigned cost_register_bit_width(bool vector) {
 bool cost_supports_scalable_vectors(void) { return false; }
 
 bool cost_has_packed_pair(const struct nvm_target *target, enum tgt_scalar scalar) {
-  if (scalar == TGT_INTEGER) return false; /* 16x2: no measurement says that it gains */
+  if (scalar == TGT_INTEGER) return false; /* 16x2: no measured gain */
   unsigned bits = scalar == TGT_FLOAT ? 32 : scalar == TGT_DOUBLE ? 64 : 16;
   return tgt_type_action(target, scalar, bits, 2) == TGT_LEGAL;
 }
@@ -59,8 +58,9 @@ unsigned cost_max_interleave_factor(const struct nvm_target *target,
 
 /* ---- instructions ---- */
 
-/* Issue slots that `instructions` of a class take: the SM issues issue_per_sm warps a cycle, and
- * the class needs 32 / throughput cycles for one. A class that the CPU lacks is done by f32. */
+/* Issue slots of `instructions` instructions of a class: the SM issues issue_per_sm warps a cycle,
+ * and the class needs 32 / throughput cycles for one. A class that the CPU lacks is executed as
+ * f32. */
 static cost slots(const struct nvm_target *target, enum tgt_class class, cost instructions) {
   const struct tgt_number *number = tgt_throughput_of(target->cpu->generation)->number;
   uint32_t results = number[class].value ? number[class].value : number[TGT_CLASS_F32].value;
@@ -73,7 +73,7 @@ static cost cycles(const struct nvm_target *target, enum tgt_wait wait, cost ins
   return cost_times(instructions, tgt_latency_of(target->cpu->generation)->number[wait].value);
 }
 
-/* A chain of like instructions in the measure asked for. */
+/* The cost of a chain of equal instructions. */
 static cost instructions(const struct nvm_target *target, enum tgt_class class, enum tgt_wait wait,
                          cost count, enum cost_measure measure) {
   switch (measure) {
@@ -110,7 +110,7 @@ static enum tgt_wait wait_of(const struct tgt_operation *operation, enum tgt_sca
   return scalar == TGT_DOUBLE ? TGT_WAIT_DOUBLE : TGT_WAIT_FLOAT;
 }
 
-/* f32 division and square root as the target's precision says. */
+/* f32 division and square root in the target's precision. */
 static enum tgt_operation_index precise(const struct nvm_target *target,
                                         enum tgt_operation_index operation, enum tgt_scalar s) {
   if (s != TGT_FLOAT) return operation;
@@ -121,11 +121,11 @@ static enum tgt_operation_index precise(const struct nvm_target *target,
   return operation;
 }
 
-/* Operations that exist for pairs: those of one instruction. Division never does. */
+/* Whether the operation exists for pairs: only operations of one instruction do. */
 static bool packs(const struct nvm_target *target, enum tgt_operation_index operation,
                   struct cost_type type) {
   enum tgt_scalar scalar = type.scalar;
-  if (scalar == TGT_INTEGER && type.bits == 16) /* bits of both at once on every CPU */
+  if (scalar == TGT_INTEGER && type.bits == 16) /* both halves at once on every CPU */
     return operation == TGT_OPERATION_LOGIC ||
            (operation == TGT_OPERATION_ADD && tgt_type_action(target, scalar, 16, 2) == TGT_LEGAL);
   bool arithmetic = operation == TGT_OPERATION_ADD || operation == TGT_OPERATION_MULTIPLY ||
@@ -143,7 +143,7 @@ cost cost_arithmetic(const struct nvm_target *target, enum tgt_operation_index o
   uint64_t times = type.lanes;
   if (each == 0) return COST_MAX;
   if (packs(target, exact, type)) times = times / 2 + times % 2;
-  if (measure == COST_LATENCY) times = times > 0; /* the lanes run side by side */
+  if (measure == COST_LATENCY) times = times > 0; /* the lanes execute in parallel */
   cost one =
       instructions(target, class_of(row, type.scalar), wait_of(row, type.scalar), each, measure);
   return cost_times(one, times);
@@ -151,7 +151,7 @@ cost cost_arithmetic(const struct nvm_target *target, enum tgt_operation_index o
 
 /* ---- memory ---- */
 
-/* Bits of each access to a value: the widest the value fills, its alignment and space allow. */
+/* Bits of each access to a value: the widest that its size, alignment and address space allow. */
 static uint32_t access_bits(const struct nvm_target *target, struct cost_type type,
                             unsigned address_space, unsigned align_bytes) {
   uint64_t value_bits = (uint64_t)type.bits * type.lanes;
@@ -175,9 +175,9 @@ cost cost_load_latency(const struct nvm_target *target, unsigned address_space) 
   return wait[TGT_WAIT_L2].value;
 }
 
-/* Half of what a 4-byte access costs is the instruction, half the data, so that 128 bits at once
- * cost 10/16 of four times 32: as measured on Turing at full load, 247 against 392 GB/s
- * (users.md 4.1). */
+/* Half of the cost of a 4-byte access is the instruction, half the data, so one 128-bit access
+ * costs 10/16 of four 32-bit ones. Measured on Turing at full load: 247 and 392 GB/s (users.md
+ * 4.1). */
 cost cost_memory(const struct nvm_target *target, struct cost_type type, unsigned address_space,
                  unsigned align_bytes, enum cost_measure measure) {
   cost accesses = cost_memory_accesses(target, type, address_space, align_bytes);
@@ -195,12 +195,12 @@ cost cost_memory(const struct nvm_target *target, struct cost_type type, unsigne
 
 /* ---- everything else ---- */
 
-/* Registers that hold a lane. */
+/* Registers of a lane. */
 static unsigned lane_registers(struct cost_type type) {
   return type.bits <= REGISTER_BITS ? 1 : (type.bits + REGISTER_BITS - 1u) / REGISTER_BITS;
 }
 
-/* Conversions with a float on either side. */
+/* Conversions from or to a floating-point type. */
 static cost convert(const struct nvm_target *target, struct cost_type from, struct cost_type to,
                     enum cost_measure measure) {
   enum tgt_class class = from.bits > 32 || to.bits > 32 ? TGT_CLASS_CONVERT64 : TGT_CLASS_CONVERT;

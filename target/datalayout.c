@@ -1,7 +1,7 @@
-/* Reading and comparing data layout strings; see datalayout.h.
+/* Parsing and comparing data layout strings; see datalayout.h.
  *
- * The string is a list of items between hyphens. Each is read into a `struct draft`, in which
- * absent entries are 0; finish() then fills them by LangRef's rules:
+ * The string is a list of items between hyphens. Each is parsed into a `struct draft`, in which
+ * absent entries are 0; finish() then fills these by LangRef's rules:
  *   iN  the next larger width that is given, or the largest one (so i128 is as i64 where not given)
  *   fN  its own width;  vN  its own width ("natural");  pN  as p0
  * Alignments are kept as log2 of bytes plus 1 in the draft. */
@@ -28,7 +28,7 @@ static const char *const variant_text[] = {
         "f16:16:16-f32:32:32-f64:64:64-v16:16:16-v32:32:32-n16:32:64",
 };
 
-/* What libdevice carries; seed 1's link check compares with it. */
+/* libdevice's layout, for seed 1's link check. */
 static const char link_form[] = "e-i64:64-v16:16-v32:32-n16:32:64";
 
 const char *datalayout_text(enum datalayout_variant variant) { return variant_text[variant]; }
@@ -49,8 +49,8 @@ struct draft {
 
 enum { MAX_FIELDS = 8, FIELD_LIMIT = 1 << 24 };
 
-/* An item: its letters, then up to MAX_FIELDS numbers; the first one directly behind the letters
- * (number[0], `has_width`), the others behind colons. */
+/* An item: letters, then up to MAX_FIELDS numbers, the first directly after the letters (number[0],
+ * `has_width`), the others after colons. */
 struct item {
   char letters[4];
   bool has_width;
@@ -58,7 +58,7 @@ struct item {
   int count; /* of numbers, number[0] included */
 };
 
-/* Reads digits from *at on; false if there are none or too many. */
+/* Parses digits at *at; false if there are none or too many. */
 static bool read_number(const char **at, const char *end, uint32_t *value) {
   const char *start = *at;
   for (*value = 0; *at < end && **at >= '0' && **at <= '9' && *value < FIELD_LIMIT; (*at)++)
@@ -94,8 +94,8 @@ static int exact_log2(uint32_t value) {
   return log2;
 }
 
-/* iN:abi, fN:abi, vN:abi into the table of their widths. Widths and alignments beyond what GPUs
- * have types for (i256, f128, v4096) are read and forgotten. */
+/* Stores iN:abi, fN:abi, vN:abi in the table of widths. Widths that GPUs have no types for (i256,
+ * f128, v4096) are ignored. */
 static enum datalayout_status set_alignment(uint8_t *table, int classes, const struct item *item) {
   int width = exact_log2(item->number[0]), align = exact_log2(item->number[1]);
   if (!item->has_width || item->count < 2 || item->count > 3) return DATALAYOUT_SYNTAX;
@@ -126,7 +126,7 @@ static enum datalayout_status set_item(struct draft *d, const struct item *item)
   if (strcmp(letters, "i") == 0) return set_alignment(d->ints, INT_CLASSES, item);
   if (strcmp(letters, "f") == 0) return set_alignment(d->floats, FLOAT_CLASSES, item);
   if (strcmp(letters, "v") == 0) return set_alignment(d->vectors, VECTOR_CLASSES, item);
-  if (strcmp(letters, "a") == 0) return DATALAYOUT_OK; /* only ever raises a preference */
+  if (strcmp(letters, "a") == 0) return DATALAYOUT_OK; /* only affects preferred alignment */
   if (strcmp(letters, "m") == 0 || strcmp(letters, "ni") == 0) return DATALAYOUT_OK;
   if (strcmp(letters, "n") == 0 || strcmp(letters, "S") == 0)
     return item->has_width ? DATALAYOUT_OK : DATALAYOUT_SYNTAX;
@@ -137,13 +137,13 @@ static enum datalayout_status set_item(struct draft *d, const struct item *item)
   return DATALAYOUT_SYNTAX;
 }
 
-/* LangRef's defaults for what was not said. */
+/* LangRef's defaults for absent items. */
 static void finish(const struct draft *d, struct nvm_layout *layout) {
   static const uint8_t default_ints[INT_CLASSES] = {[0] = 1, [3] = 1, [4] = 2, [5] = 3, [6] = 3};
   uint8_t ints[INT_CLASSES], larger = 0;
   for (int k = 0; k < INT_CLASSES; k++) {
     ints[k] = d->ints[k] ? d->ints[k] : default_ints[k];
-    if (ints[k]) larger = ints[k]; /* ends as that of the largest width */
+    if (ints[k]) larger = ints[k]; /* finally that of the largest width */
   }
   for (int k = INT_CLASSES - 1; k >= 0; k--) {
     if (ints[k]) larger = ints[k];

@@ -1,4 +1,4 @@
-/* Data layout strings: read into the IR's `struct nvm_layout`, checked, compared.
+/* Data layout strings: parsed into the IR's `struct nvm_layout`, checked, compared.
  *
  * Sources: seed 1 (three variants, messages, the short form of the link check), LangRef's section
  * on data layouts (syntax and defaults), and what clang 14, clang 19 and later LLVM print for
@@ -6,7 +6,7 @@
  * `i256:256`, or with `p3:32:32-p4:32:32-p5:32:32` under -nvptx-short-ptr (later LLVM: p6, p7 and
  * p101, too).
  *
- * A module without a layout is not an error here: the caller decides, and may take
+ * A module without a layout is not an error here: the caller decides, and may use
  * datalayout_text(). */
 #ifndef NVM_TARGET_DATALAYOUT_H
 #define NVM_TARGET_DATALAYOUT_H
@@ -19,11 +19,11 @@ enum datalayout_variant { DATALAYOUT_64_SHORT_SHARED, DATALAYOUT_64, DATALAYOUT_
 enum datalayout_status {
   DATALAYOUT_OK,
   DATALAYOUT_EMPTY,
-  DATALAYOUT_SYNTAX,      /* an item that is not LangRef's */
-  DATALAYOUT_UNSUPPORTED, /* a layout that no NVIDIA GPU has: big endian, 16-bit pointers ... */
+  DATALAYOUT_SYNTAX,      /* an item that LangRef does not define */
+  DATALAYOUT_UNSUPPORTED, /* not a layout of NVIDIA GPUs: big endian, 16-bit pointers … */
 };
 
-/* Which item is at fault: a range of bytes of the layout string. */
+/* The offending item: a range of bytes of the layout string. */
 struct datalayout_error {
   enum datalayout_status status;
   size_t begin;
@@ -33,40 +33,39 @@ struct datalayout_error {
 /* Seed 1's full text of a variant. */
 const char *datalayout_text(enum datalayout_variant variant);
 
-/* The variant a target asks for when a module says nothing. */
+/* The variant for a module without layout. */
 enum datalayout_variant datalayout_for(const struct nvm_target *target);
 
-/* Reads a layout string; what it does not say has LangRef's default, and a pointer of an address
- * space that it does not name is as in space 0. `error` may be NULL. On failure *layout is left
- * whole. */
+/* Parses a layout string. Missing items have LangRef's defaults; pointers of unnamed address spaces
+ * are as in space 0. `error` may be NULL. On failure *layout is unchanged. */
 enum datalayout_status datalayout_parse(struct nvm_layout *layout, const char *text, size_t length,
                                         struct datalayout_error *error);
 
-/* Seed 1's words: "Empty target data layout, must exist", or "Invalid target data layout: ..." and
- * "Example valid data layout:" with a 32-bit and a 64-bit one, on lines of their own. Returns the
- * length; if that is not below `size` it was cut. */
+/* Writes seed 1's message: "Empty target data layout, must exist", or "Invalid target data layout:
+ * ..." and "Example valid data layout:" with a 32-bit and a 64-bit one, on separate lines. Returns
+ * the length; the text was truncated unless that is below `size`. */
 size_t datalayout_describe(const struct datalayout_error *error, const char *text, char *buffer,
                            size_t size);
 
-/* May modules with these two layout strings be linked? Yes if both read as the same layout, or if
- * one is the short form `e-i64:64-v16:16-v32:32-n16:32:64` that libdevice carries and the other is
- * any 64-bit layout (seed 1's link check). If not, writes why: "pointers of address space 3 have 64
- * bits in the one and 32 in the other". Both must be readable. */
+/* Whether modules with these layout strings can be linked: if both describe the same layout, or if
+ * one is libdevice's short form `e-i64:64-v16:16-v32:32-n16:32:64` and the other is any 64-bit
+ * layout (seed 1's link check). If not, writes the reason: "pointers of address space 3 have 64
+ * bits in one and 32 in the other". Both must be valid. */
 bool datalayout_compatible(const char *a, size_t a_length, const char *b, size_t b_length,
                            char *why, size_t size);
 
-/* The pointers of a module that says nothing of its layout: 64 or 32 bits by its triple (0: 64),
- * shared ones as the target has them. */
+/* Sets the pointer sizes of a module without layout: 64 or 32 bits by its triple (0: 64), for
+ * shared memory as in the target. */
 void datalayout_adopt(struct nvm_layout *layout, unsigned pointer_bits,
                       const struct nvm_target *target);
 
-/* The target for a module with this layout: the layout says how wide pointers are, and may ask for
- * short shared pointers where the options say nothing of them. */
+/* The target for a module with this layout, which determines the pointer width, and short shared
+ * pointers unless the options do. */
 struct nvm_target datalayout_target(const struct nvm_layout *layout,
                                     const struct nvm_target *target);
 
-/* Does a layout agree with the target's pointer width and short shared pointers? If not, writes
- * why. */
+/* Whether a layout matches the target's pointer width and short shared pointers. If not, writes the
+ * reason. */
 bool datalayout_agrees(const struct nvm_layout *layout, const struct nvm_target *target, char *why,
                        size_t size);
 

@@ -1,7 +1,7 @@
 /* The occupancy formula; see occupancy.h. */
 #include "target/occupancy.h"
 
-enum { WARP = 32 }; /* threads of a warp on every GPU so far */
+enum { WARP = 32 }; /* threads of a warp */
 
 static uint32_t round_up(uint32_t value, uint32_t unit) {
   return (value / unit + (value % unit != 0)) * unit;
@@ -14,8 +14,8 @@ static uint32_t blocks_by_warps(const struct tgt_cpu *cpu, const struct occupanc
   return tgt_limit(cpu, TGT_LIMIT_WARPS_PER_SM) / warps_of(use->threads_per_block);
 }
 
-/* A warp's registers lie in one sub-partition. A launch is checked as if a block's warps were
- * spread evenly over all of them. */
+/* A warp's registers are in one sub-partition. The launch check assumes that a block's warps are
+ * distributed evenly over all of them. */
 static uint32_t blocks_by_registers(const struct tgt_cpu *cpu, const struct occupancy_use *use) {
   uint32_t per_thread = use->registers_per_thread, warps = warps_of(use->threads_per_block);
   uint32_t partitions = tgt_limit(cpu, TGT_LIMIT_PARTITIONS_PER_SM);

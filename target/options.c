@@ -26,7 +26,7 @@ static void set_bit(uint64_t bits[TGT_FEATURE_WORDS], unsigned index, bool on) {
   else bits[index >> 6] &= ~bit;
 }
 
-/* +feature or -feature; a + takes out what the feature excludes. */
+/* +feature or -feature; + removes the features that it excludes. */
 static void set_feature(struct tgt_options *o, const struct tgt_feature *feature, bool on) {
   const struct tgt_feature *all = tgt_features();
   for (int i = 0; on && feature->group[0] && i < TGT_FEATURE_COUNT; i++)
@@ -102,7 +102,7 @@ void tgt_set_cpu_or_default(struct tgt_options *options, const char *name, size_
   options->cpu = cpu ? cpu : tgt_find_cpu("sm_52", 5);
 }
 
-/* "7.8" or "78" as 78; 0 if it is neither. */
+/* Parses "7.8" or "78" as 78; 0 if invalid. */
 static unsigned read_version(const char *text, size_t length) {
   size_t dot = length == 3 && text[1] == '.';
   if (length != 2 + dot) return 0;

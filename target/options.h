@@ -1,9 +1,8 @@
-/* The one door to a target: what the user asked for, however it was said.
+/* The options that define a target.
  *
- * The command sets options one by one; the library parses libNVVM's strings. Both end in the same
- * fields, and everything that is a feature bit (FMA level, precisions, PTX version, short shared
- * pointers) ends as a bit, so that `--fma-level 1`, `--features +fma-level=1` and the library
- * cannot differ. Of features that exclude each other the last one said wins. */
+ * The command's options and libNVVM's strings set the same fields. FMA level, precisions, PTX
+ * version and short shared pointers are feature bits, so `--fma-level 1`, `--features +fma-level=1`
+ * and the library's options are equivalent. Of mutually exclusive features the last one wins. */
 #ifndef NVM_TARGET_OPTIONS_H
 #define NVM_TARGET_OPTIONS_H
 
@@ -11,10 +10,10 @@
 #include "target/target.h"
 
 struct tgt_options {
-  const struct tgt_cpu *cpu;           /* NULL: not said yet */
+  const struct tgt_cpu *cpu;           /* NULL: not set */
   uint64_t added[TGT_FEATURE_WORDS];   /* +x; disjoint from removed */
   uint64_t removed[TGT_FEATURE_WORDS]; /* -x */
-  uint32_t nvvm_given;                 /* libNVVM options seen, to refuse repeats */
+  uint32_t nvvm_given;                 /* libNVVM options seen, to detect repetition */
   uint8_t optimization_level;          /* 0..3 */
   uint8_t pointer_bits;                /* 64 or 32 */
   bool ftz;
@@ -32,31 +31,31 @@ enum tgt_status tgt_set_cpu(struct tgt_options *options, const char *name, size_
                             struct tgt_error *error);
 
 /* The same, but an unknown name means sm_52, as in the tools of seed 5: for the library's
- * compatibility mode only. */
+ * compatibility mode. */
 void tgt_set_cpu_or_default(struct tgt_options *options, const char *name, size_t length);
 
 /* --ptx 7.8 (or 78). Fails with TGT_UNKNOWN_PTX. */
 enum tgt_status tgt_set_ptx(struct tgt_options *options, const char *text, size_t length,
                             struct tgt_error *error);
 
-/* --fma-level 0..2, --prec-div 0..3, --prec-sqrt 0..1: the feature's group and its value. Fails
- * with TGT_BAD_OPTION_VALUE. Groups: "fma-level", "prec-divf32", "prec-sqrtf32". */
+/* --fma-level 0..2, --prec-div 0..3, --prec-sqrt 0..1: sets the feature of a group by its value.
+ * Fails with TGT_BAD_OPTION_VALUE. Groups: "fma-level", "prec-divf32", "prec-sqrtf32". */
 enum tgt_status tgt_set_group(struct tgt_options *options, const char *group, unsigned value,
                               struct tgt_error *error);
 
 /* --features +x,-y. Empty words are skipped. Fails with TGT_UNKNOWN_FEATURE or
- * TGT_BAD_FEATURE_SIGN, leaving the options whole. */
+ * TGT_BAD_FEATURE_SIGN, without effect. */
 enum tgt_status tgt_parse_features(struct tgt_options *options, const char *list, size_t length,
                                    struct tgt_error *error);
 
 /* One libNVVM option: -arch=compute_90a -opt=0..3 -ftz=0|1 -fma=0|1 -prec-div=0|1 -prec-sqrt=0|1
- * -g. Values and their meaning: -fma=1 is fma-level=2; -prec-div=1 is prec-divf32=2 and 0 is
- * prec-divf32=1, since nvcc 13.0 writes div.full for it (measured). Each may be given once, as in
- * libNVVM. Fails with TGT_UNKNOWN_OPTION, TGT_BAD_OPTION_VALUE or TGT_REPEATED_OPTION. */
+ * -g. -fma=1 is fma-level=2; -prec-div=1 is prec-divf32=2 and 0 is prec-divf32=1, since nvcc 13.0
+ * emits div.full for it (measured). Each can be given once, as in libNVVM. Fails with
+ * TGT_UNKNOWN_OPTION, TGT_BAD_OPTION_VALUE or TGT_REPEATED_OPTION. */
 enum tgt_status tgt_parse_nvvm_option(struct tgt_options *options, const char *option,
                                       size_t length, struct tgt_error *error);
 
-/* A knob that target/ reads, with a value in its range; others do nothing. */
+/* Applies a knob that target/ reads; others have no effect. */
 void tgt_set_knob(struct tgt_options *options, enum knob knob, int32_t value);
 
 /* Fills *error (if not NULL) and returns its status. For this folder. */

@@ -1,10 +1,10 @@
-/* Questions of __nvvm_reflect; see reflect.h. */
+/* __nvvm_reflect; see reflect.h. */
 #include "target/reflect.h"
 
 #include "ir/intrinsic.h"
 #include "ir/module_flags.h"
 
-enum { MAX_STEPS = 64 }; /* from an address to its variable; unreachable code may be circular */
+enum { MAX_STEPS = 64 }; /* from an address to its variable; unreachable code may have cycles */
 
 bool reflect_is_callee(const struct nvm_module *m, struct nvm_value callee) {
   if (value_kind(callee) != VALUE_FUNCTION) return false;
@@ -15,13 +15,13 @@ bool reflect_is_callee(const struct nvm_module *m, struct nvm_value callee) {
          (text_is(name, "__nvvm_reflect") || text_is(name, "__nvvm_reflect_ocl"));
 }
 
-/* llvm.nvvm.ptr.constant.to.gen and its like, which older front ends write for a cast. */
+/* llvm.nvvm.ptr.constant.to.gen and similar intrinsics, which older front ends emit as casts. */
 static bool is_cast_call(const struct nvm_function *f, const struct nvm_inst *i) {
   uint32_t id = call_intrinsic(f, i);
   return id >= INTRINSIC_nvvm_ptr_constant_to_gen && id <= INTRINSIC_nvvm_ptr_shared_to_gen;
 }
 
-/* The operand that an instruction passes on unchanged as an address; VALUE_NULL: none. */
+/* The operand that an instruction forwards as an equal address; VALUE_NULL: none. */
 static struct nvm_value inst_base(const struct nvm_function *f, const struct nvm_inst *i) {
   if (!op_is_cast((enum op)i->op) && i->op != OP_GEP && !is_cast_call(f, i)) return VALUE_NULL;
   for (uint32_t k = 1; k < i->operand_count && i->op != OP_CALL; k++)

@@ -1,6 +1,5 @@
-/* __nvvm_reflect("…"): what a program can ask about its compilation. The one place that knows the
- * questions and their answers; the pass nvvm-reflect folds the calls, codegen answers what is left.
- */
+/* __nvvm_reflect("…"): queries of a program about its compilation. The pass nvvm-reflect folds the
+ * calls; codegen lowers the remaining ones. */
 #ifndef NVM_TARGET_REFLECT_H
 #define NVM_TARGET_REFLECT_H
 
@@ -9,12 +8,11 @@
 
 /* Whether the callee is __nvvm_reflect, __nvvm_reflect_ocl or llvm.nvvm.reflect. */
 bool reflect_is_callee(const struct nvm_module *m, struct nvm_value callee);
-/* The variable that an address names, through casts and offsets of zero; VALUE_NULL: none. */
+/* The variable that an address refers to, through casts and offsets of zero; VALUE_NULL: none. */
 struct nvm_value reflect_variable(const struct nvm_function *f, struct nvm_value address);
-/* The constant string that an address operand names, without its NULs, through casts and offsets of
- * zero; false: none. */
+/* The constant string that an address operand refers to, without its NULs; false: none. */
 bool reflect_string(const struct nvm_function *f, struct nvm_value address, struct nvm_text *text);
-/* The answer in f: __CUDA_ARCH and the precisions of the target; __CUDA_FTZ if the target, the
+/* The result in f: __CUDA_ARCH and the precisions of the target; __CUDA_FTZ if the target, the
  * function or the module flag "nvvm-reflect-ftz" flushes denormals; 0 for everything else. */
 uint64_t reflect_answer(const struct nvm_target *t, const struct nvm_function *f,
                         struct nvm_text query);

@@ -1,12 +1,12 @@
-/* Reading requirements from their text form; see requirement.h. Linked into the library and into
- * generators, so it includes no generated file. */
+/* Parsing requirements; see requirement.h. Linked into the library and the generators, so it
+ * includes no generated file. */
 #include "target/requirement.h"
 
 #include <string.h>
 
 static bool digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Reads up to four digits; the number of characters read, 0 if there is none. */
+/* Parses up to four digits; returns their number. */
 static size_t read_number(const char *text, size_t length, unsigned *value) {
   size_t i = 0;
   for (*value = 0; i < length && i < 4 && digit(text[i]); i++)
@@ -38,8 +38,8 @@ static bool read_alternative(const char *text, size_t length, struct tgt_require
   return true;
 }
 
-/* A word without blanks: ptxNN, before_… or alternatives. Returns the start of what is wrong,
- * or NULL. */
+/* A word without blanks: ptxNN, before_… or alternatives. Returns the start of an invalid part, or
+ * NULL. */
 static const char *read_word(const char *text, size_t length, struct tgt_requirement *r) {
   unsigned version;
   if (length > 3 && memcmp(text, "ptx", 3) == 0) {

@@ -1,6 +1,6 @@
-/* What an instruction needs of a target, as data: a row of ptx/ops.def or ir/intrinsics.def says
- * "sm_90 ptx78", a generator turns that into this struct, and target.h answers whether a target
- * has it. This file knows no table, so that generators can be linked with requirement.c alone.
+/* Target requirements of an instruction: a row of ptx/ops.def or ir/intrinsics.def contains "sm_90
+ * ptx78", a generator converts that to this struct, and target.h checks it against a target. This
+ * file uses no generated table, so generators can be linked with requirement.c alone.
  *
  * Text form: words in any order.
  *   ptxNN           lowest PTX version, ptx78 is 7.8
@@ -36,11 +36,11 @@ struct tgt_requirement {
   uint16_t any_of[TGT_MAX_ALTERNATIVES]; /* full SM versions: 9000 sm_90, 9011 sm_90a */
 };
 
-/* Reads a CPU name of the form sm_NN, sm_NNa, sm_NNf into a full SM version; 0 if it is none. */
+/* Parses a CPU name of the form sm_NN, sm_NNa, sm_NNf as a full SM version; 0 if invalid. */
 uint16_t tgt_parse_full_sm(const char *text, size_t length);
 
-/* Reads the text form. On failure returns false and, when `bad` is not NULL, points *bad at the
- * first character that could not be read. */
+/* Parses the text form. On failure returns false and points *bad, unless NULL, at the first invalid
+ * character. */
 bool tgt_parse_requirement(const char *text, struct tgt_requirement *requirement, const char **bad);
 
 #endif

@@ -1,5 +1,5 @@
-/* Looking up the rows of target/nvptx.def and building targets from options; see target.h.
- * Questions about compatibility and requirements are answered in unlock.c. */
+/* Lookup of the rows of target/nvptx.def, and building targets from options; see target.h.
+ * Compatibility and requirements are in unlock.c. */
 #include "target/target.h"
 
 #include "support/nearest.h"
@@ -53,7 +53,7 @@ bool tgt_is_ptx_version(unsigned version) {
   return false;
 }
 
-/* As strcmp compares, with the first string `length` bytes long. */
+/* strcmp() with a first string of `length` bytes. */
 static int compare(const char *text, size_t length, const char *key) {
   size_t key_length = strlen(key);
   int order = memcmp(text, key, length < key_length ? length : key_length);
@@ -82,11 +82,11 @@ const struct tgt_feature *tgt_find_feature(const char *key, size_t length) {
   return NULL;
 }
 
-/* ---- what was probably meant ---- */
+/* ---- spelling suggestions ---- */
 
-enum { NEAR_MAX = 32 }; /* longer names of CPUs are compared by their beginnings */
+enum { NEAR_MAX = 32 }; /* longer names are compared by their first bytes */
 
-/* The first number in a text, 0 if there is none. */
+/* The first number in a text; 0: none. */
 static unsigned first_number(const char *text, size_t length) {
   unsigned value = 0;
   size_t i = 0;
@@ -127,7 +127,7 @@ const struct tgt_feature *tgt_nearest_feature(const char *key, size_t length) {
 
 /* ---- building a target ---- */
 
-/* The value of the group's feature that is on, or `otherwise`; of several the highest. */
+/* The highest value of the group's enabled features, or `otherwise`. */
 static unsigned group_value(const struct nvm_target *t, const char *group, unsigned otherwise) {
   bool found = false;
   unsigned value = 0;
@@ -144,7 +144,7 @@ static void turn_on(struct nvm_target *t, unsigned index) {
   t->bits[index >> 6] |= UINT64_C(1) << (index & 63);
 }
 
-/* Reads the knobs off the bits, and sets the bits of those that have their default. */
+/* Derives fields from the feature bits, and sets the bits of defaults. */
 static void derive(struct nvm_target *t) {
   static const uint16_t fma[] = {TGT_FEATURE_FMA_LEVEL_0, TGT_FEATURE_FMA_LEVEL_1,
                                  TGT_FEATURE_FMA_LEVEL_2};

@@ -1,4 +1,4 @@
-/* Reading triples; see triple.h. */
+/* Parsing triples; see triple.h. */
 #include "target/triple.h"
 
 #include "target/writer.h"

@@ -1,8 +1,8 @@
-/* Target triples: which machine a module says it is for.
+/* Target triples: the machine that a module is for.
  *
- * Seed 1 knows eight in its unified mode and a loose rule in the other. Real input has more: LLVM's
- * own tests and OpenCL front ends write `nvptx64-unknown-unknown` or `nvptx64--nvidiacl`, so the
- * command uses the third rule. */
+ * Seed 1 defines eight for its unified mode and a loose rule for the other one. Real input has
+ * more: LLVM's tests and OpenCL front ends write `nvptx64-unknown-unknown` or `nvptx64--nvidiacl`,
+ * so the command uses the third rule. */
 #ifndef NVM_TARGET_TRIPLE_H
 #define NVM_TARGET_TRIPLE_H
 
@@ -21,30 +21,30 @@ enum triple_runtime { TRIPLE_CUDA, TRIPLE_NVCL, TRIPLE_DIRECTX, TRIPLE_SPIRV, TR
 
 struct triple {
   enum triple_machine machine;
-  enum triple_runtime runtime; /* TRIPLE_NO_RUNTIME where none of ours is named */
-  uint8_t pointer_bits;        /* 32 or 64; 0 for nvsass, which does not say */
+  enum triple_runtime runtime; /* TRIPLE_NO_RUNTIME: none known */
+  uint8_t pointer_bits;        /* 32 or 64; 0 for nvsass */
 };
 
 enum triple_status { TRIPLE_OK, TRIPLE_EMPTY, TRIPLE_INVALID };
 
 enum { TRIPLE_COUNT = 8 };
 
-/* Reads a triple by a rule. On failure *triple is left whole. */
+/* Parses a triple by a rule. On failure *triple is unchanged. */
 enum triple_status triple_parse(struct triple *triple, enum triple_rule rule, const char *text,
                                 size_t length);
 
-/* Seed 1's words: "Empty target triple, must exist", "Invalid target triple (x), ...". Returns the
- * length; if that is not below `size` it was cut. */
+/* Writes seed 1's message: "Empty target triple, must exist", "Invalid target triple (x), ...".
+ * Returns the length; the text was truncated unless that is below `size`. */
 size_t triple_describe(enum triple_status status, enum triple_rule rule, const char *text,
                        size_t length, char *buffer, size_t size);
 
-/* The eight, 0 <= i < TRIPLE_COUNT. */
+/* The eight triples, 0 <= i < TRIPLE_COUNT. */
 const char *triple_name(int i);
 
 /* "nvptx64-nvidia-cuda" or "nvptx-nvidia-cuda". */
 const char *triple_standard(unsigned pointer_bits);
 
-/* Bits of a pointer on the machine that a triple names: 32 or 64; 0 if it does not say. */
+/* The pointer size of a triple in bits: 32 or 64; 0: unspecified. */
 unsigned triple_pointer_bits(const char *text, size_t length);
 
 #endif

@@ -1,19 +1,18 @@
-/* What a target may run and what it unlocks: seed 2's order of CPUs and the requirements that the
- * instruction tables carry; see target.h.
+/* Compatibility of CPUs by seed 2's order, and the requirements of instructions; see target.h.
  *
  * The order is partial. `base` code runs on every later SM. `f` code runs inside the family of its
- * SM, from it upwards. `a` code runs on itself. Numbers alone don't say the family: sm_101 lies
- * between sm_100 and sm_103 but is a family of its own, so families are rows of the table.
+ * SM, from it upwards. `a` code runs on itself. The number does not determine the family: sm_101
+ * lies between sm_100 and sm_103 but is a family of its own, so families are rows of the table.
  *
  *          sm_90   sm_90a  sm_100  sm_100f sm_100a sm_103f sm_120f       may run on ->
- *  sm_90     x       x       x       x       x       x       x
- *  sm_90a            x
- *  sm_100                    x       x       x       x       x
- *  sm_100f                   x       x       x       x
- *  sm_100a                                   x
+ * sm_90     x       x       x       x       x       x       x
+ * sm_90a            x
+ * sm_100                    x       x       x       x       x
+ * sm_100f                   x       x       x       x
+ * sm_100a                                   x
  *
- * That sm_100f code runs on a device that is named sm_100 follows `ptxas` 13.0, which assembles it
- * so: a device is no less capable for being named without suffix. An `a` is refused there. */
+ * sm_100f code runs on a device named sm_100, as `ptxas` 13.0 assembles it: a device named without
+ * suffix is not less capable. It rejects `a` code there. */
 #include "target/target.h"
 #include "target/writer.h"
 
@@ -44,7 +43,7 @@ static const struct tgt_cpu *cpu_of_full_sm(unsigned full_sm) {
   return NULL;
 }
 
-/* Lowest PTX version with which `cpu` has the alternative; 0 if it never has. */
+/* Lowest PTX version with which `cpu` has the alternative; 0: none. */
 static unsigned alternative_ptx(const struct tgt_cpu *cpu, unsigned full_sm) {
   unsigned suffix = full_sm % 100;
   if (suffix == 0) return cpu->sm >= full_sm / 100 ? cpu->min_ptx : 0;
@@ -55,8 +54,8 @@ static unsigned alternative_ptx(const struct tgt_cpu *cpu, unsigned full_sm) {
   return cpu->min_ptx > TGT_PTX_FAMILY ? cpu->min_ptx : TGT_PTX_FAMILY;
 }
 
-/* Lowest PTX version with which the CPU (and tensor memory, if it has that) satisfies the
- * requirement; 0 if none does. */
+/* Lowest PTX version with which the CPU (and its tensor memory, if any) meets the requirement; 0:
+ * none. */
 static unsigned ptx_needed(const struct tgt_cpu *cpu, bool has_tmem,
                            const struct tgt_requirement *r) {
   unsigned lowest = 0;
@@ -95,8 +94,8 @@ static bool cpu_has_tmem(const struct tgt_cpu *cpu) {
   return (cpu->implies[TGT_FEATURE_TMEM >> 6] >> (TGT_FEATURE_TMEM & 63) & 1) != 0;
 }
 
-/* The CPU with hardware that satisfies the requirement and is nearest in number to `cpu`, of
- * equals the newer; NULL if none does. */
+/* The CPU with hardware that meets the requirement and is nearest in number to `cpu`, the newer of
+ * equals; NULL: none. */
 static const struct tgt_cpu *nearest_with(const struct tgt_cpu *cpu,
                                           const struct tgt_requirement *requirement) {
   const struct tgt_cpu *cpus = tgt_cpus(), *best = NULL;
@@ -114,7 +113,7 @@ static const struct tgt_cpu *nearest_with(const struct tgt_cpu *cpu,
   return best;
 }
 
-/* ---- what is missing, as text ---- */
+/* ---- unmet requirements as text ---- */
 
 static void write_alternative(struct writer *w, unsigned full_sm) {
   writer_text(w, "sm_");
@@ -158,7 +157,7 @@ size_t tgt_describe_missing(const struct nvm_target *target,
   struct writer w = writer_start(buffer, size);
   const struct tgt_requirement *r = requirement;
   unsigned needed = tgt_ptx_needed(target, r), ptx = needed ? needed : r->min_ptx;
-  bool names_cpus = !needed; /* else only PTX is missing */
+  bool names_cpus = !needed; /* otherwise only the PTX version is too low */
   writer_text(&w, "needs ");
   if (names_cpus) write_cpus(&w, r);
   if (ptx != 0 || r->before_ptx) {

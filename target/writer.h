@@ -1,5 +1,5 @@
-/* Text into a caller's buffer, as snprintf counts: what does not fit is counted but not written,
- * and the buffer always ends in NUL. Integers are formatted here, so that no locale matters. */
+/* Text in a caller's buffer, like snprintf but independent of the locale: text that does not fit is
+ * counted but not written, and the buffer always ends in NUL. */
 #ifndef NVM_TARGET_WRITER_H
 #define NVM_TARGET_WRITER_H
 
