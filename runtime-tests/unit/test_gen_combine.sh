@@ -27,22 +27,22 @@ refuse() {
   fi
 }
 
-refuse 2 '`name: pattern -> result` expected' 'add x 0'
-refuse 2 'unknown op `addd`' 'a: (addd x 0) -> x'
-refuse 2 'unknown flag `nsv`' 'a: (add.nsv x 0) -> x'
-refuse 3 '`y` does not occur in the pattern' 'a: (add x 0) -> x
+refuse 2 "expected 'name: pattern -> result'" 'add x 0'
+refuse 2 "unknown op 'addd'" 'a: (addd x 0) -> x'
+refuse 2 "unknown flag 'nsv'" 'a: (add.nsv x 0) -> x'
+refuse 3 "'y' does not occur in the pattern" 'a: (add x 0) -> x
 b: (sub x 0) -> y'
-refuse 2 '`->` expected at `x`' 'a: (add x 0) x'
-refuse 2 '`)` expected after the operands of `add`, at `z) -> x`' 'a: (add x y z) -> x'
-refuse 2 '`z` after the end of the rule' 'a: (add x y) -> x z'
-refuse 2 'the pattern is no instruction' 'a: x -> x'
-refuse 4 'rule `a` exists' 'a: (add x 0) -> x
+refuse 2 "expected '->' at 'x'" 'a: (add x 0) x'
+refuse 2 "expected ')' after the operands of 'add' at 'z) -> x'" 'a: (add x y z) -> x'
+refuse 2 "unexpected 'z' after the rule" 'a: (add x y) -> x z'
+refuse 2 'the pattern must be an instruction' 'a: x -> x'
+refuse 4 "duplicate rule 'a'" 'a: (add x 0) -> x
 
 a: (sub x 0) -> x'
-refuse 2 'flag `nuw?` does not occur in the pattern' 'a: (mul x 2) -> (shl.nuw? x 1)'
-refuse 2 'predicate `Q` does not occur in the pattern' 'a: (icmp P x 0) -> (icmp Q x 1)'
-refuse 2 'the type of a part of the result is not determined' 'a: (add x y) -> (trunc (zext x))'
-refuse 2 '`load` cannot stand in a rule' 'a: (load x) -> x'
+refuse 2 "flag 'nuw?' does not occur in the pattern" 'a: (mul x 2) -> (shl.nuw? x 1)'
+refuse 2 "predicate 'Q' does not occur in the pattern" 'a: (icmp P x 0) -> (icmp Q x 1)'
+refuse 2 'the type of a part of the result is undetermined' 'a: (add x y) -> (trunc (zext x))'
+refuse 2 "'load' is not allowed in a rule" 'a: (load x) -> x'
 
 printf '%s passed, %s failed\n' "$passed" "$failed"
 [ "$failed" = 0 ]

@@ -36,36 +36,36 @@ refuse() {
 refuse 5 "unknown row 'opp'" 'opp add : alu'
 refuse 5 "unknown class 'mem'" 'op add : mem
   .u32 : t <- t'
-refuse 5 "an op is \`op NAME ... : CLASS\`" 'op add'
+refuse 5 "expected 'op NAME ... : CLASS'" 'op add'
 refuse 5 "op 'add' has no form" 'op add : alu'
-refuse 7 "op 'add' is there already, line 5" 'op add : alu
+refuse 7 "duplicate op 'add', first in line 5" 'op add : alu
   .u32 : t <- t
 op add : alu
   .u32 : t <- t'
-refuse 5 "a form outside an op" '  .u32 : t <- t'
-refuse 6 "a form is \`pattern : operands [: requirement]\`" 'op add : alu
+refuse 5 "form outside an op" '  .u32 : t <- t'
+refuse 6 "expected 'pattern : operands [: requirement]'" 'op add : alu
   .u32 t <- t'
 refuse 6 "unknown set '\$some'" 'op add : alu
   $some : t <- t'
 refuse 6 "missing ')'" 'op add : alu
   (.u32|.pred : t <- t'
-refuse 6 "can't read the pattern at ')|.pred'" 'op add : alu
+refuse 6 "invalid pattern at ')|.pred'" 'op add : alu
   .u32)|.pred : t <- t'
-refuse 6 "'quux' is no operand" 'op add : alu
+refuse 6 "'quux' is not an operand" 'op add : alu
   .u32 : t <- quux'
-refuse 6 "an operand that must stand follows an optional one" 'op add : alu
+refuse 6 "required operand after an optional one" 'op add : alu
   .u32 : t <- t? t'
-refuse 6 "'sm90' is no requirement" 'op add : alu
+refuse 6 "'sm90' is not a requirement" 'op add : alu
   .u32 : t <- t : sm90'
 refuse 6 "unknown requirement '\$new'" 'op add : alu
   .u32 : t <- t : $new'
-refuse 7 'some instruction of this form is one of line 6 too' 'op add : alu
+refuse 7 'ambiguous with the form in line 6' 'op add : alu
   $any : t <- t
   .sat? .u32 : t <- t'
-refuse 5 "set 'any' is there already" 'set any = .u32'
-refuse 5 "type '.u32' is there already" 'type .u32 32 u'
-refuse 5 'a type is `type .word BITS u|s|b|f|x|p`' 'type .u32 wide'
-refuse 6 "special 'tid.x' is there already" 'special tid.x u32
+refuse 5 "duplicate set 'any'" 'set any = .u32'
+refuse 5 "duplicate type '.u32'" 'type .u32 32 u'
+refuse 5 "expected 'type .word BITS u|s|b|f|x|p'" 'type .u32 wide'
+refuse 6 "duplicate special 'tid.x'" 'special tid.x u32
 special tid.{w,x} u32'
 refuse 5 "modifiers '.a_b' and '.a::b' have the same name in C" 'mod .a_b .a::b'
 refuse 5 "'.u32' has a name already; move this row up" 'name .u32 OTHER'

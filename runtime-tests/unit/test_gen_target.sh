@@ -81,7 +81,7 @@ append 'number with a tail' "ptx 91 @memory index=87x" "'index' needs a number"
 append 'index too large' "ptx 91 @memory index=384" 'index 384 is not below 384'
 append 'no index' 'ptx 91 @memory' "ptx '91' lacks 'index='"
 append 'unknown word' 'ptx 91 @memory index=87 colour=7' "unknown word 'colour' in a ptx row"
-append 'word given twice' 'ptx 91 @memory index=87 index=88' "'index' given twice in one row"
+append 'word given twice' 'ptx 91 @memory index=87 index=88' "duplicate 'index' in a row"
 append 'PTX code' 'cpu sm_130 @memory[U] index=87 elf=0 code=8 version=90 limits=cc9.0 timing=hopper' \
   'PTX code 8 is not 5, 6 or 7'
 append 'version without a row' 'cpu sm_130 @memory[U] index=87 elf=0 code=7 version=91 limits=cc9.0 timing=hopper' \
@@ -98,7 +98,7 @@ append 'feature without a source' 'feature warp64 index=87@memory "64 lanes"' \
 append 'not a type' 'legal v2x16 with=legal @memory' \
   "'v2x16' is not a type: iN, f16, bf16, f32, f64, or vN before one"
 append 'wrong requirement' 'legal v4f16 with=legal without=split @memory "sm_53 ptx"' \
-  "can't read the requirement at 'ptx'"
+  "invalid requirement at 'ptx'"
 append 'no action' 'legal v4f16 with=magic @memory' "legal 'v4f16' has no action with="
 append 'no other action' 'legal v4f16 with=legal @memory "sm_53"' \
   "legal 'v4f16' has no action without="
@@ -107,7 +107,7 @@ change 'descending index' 's/^ptx 82 @seed5 index=26/ptx 82 @seed5 index=87/' '^
   'index 27 is not above 87, that of the row before'
 change 'moved index' 's/^\(ptx 32 @seed5 index=\)3/\187/' '^ptx 40' \
   'index 4 is not above 87, that of the row before'
-append 'requirement that cannot be read' 'req new @memory "sm_90 ptx"' "can't read the requirement at 'ptx'"
+append 'requirement that cannot be read' 'req new @memory "sm_90 ptx"' "invalid requirement at 'ptx'"
 append 'requirement without a source' 'req new "sm_90"' "req 'new' has no source"
 append 'gains of no family' 'legal v4f16 with=legal gains=sm_13x @memory' "unknown family 'sm_13x'"
 append 'feature that implies another' 'feature warp64 @memory index=87 implies=tmem' \
@@ -143,6 +143,7 @@ int main(void) {
 END
 if [ "$status" = 0 ] && ${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -I"$root" -I"$work/out" \
   -o "$work/find" "$work/find.c" "$root/target/target.c" "$root/target/options.c" "$root/support/nearest.c" \
+  "$root/support/options.c" \
   "$root/support/textbuf.c" "$root/support/arena.c" \
   2> "$work/stderr" && "$work/find"
 then pass; else fail 'one row makes a new CPU'; fi

@@ -156,8 +156,8 @@ static int class_of(const struct shape *s) {
 static const struct shape *find_shape(const char *keyword) {
   const struct shape *s = shapes, *end = shapes + sizeof shapes / sizeof *shapes;
   while (s < end && strcmp(s->keyword, keyword) != 0) s++;
-  if (s == end) gen_fail("unknown op `%s`", keyword);
-  if (s->kind == KIND_NONE) gen_fail("`%s` cannot stand in a rule", keyword);
+  if (s == end) gen_fail("unknown op '%s'", keyword);
+  if (s->kind == KIND_NONE) gen_fail("'%s' is not allowed in a rule", keyword);
   return s;
 }
 
@@ -212,7 +212,7 @@ static bool take(const char *text) {
 static char *read_word(void) {
   take("");
   size_t n = strcspn(at, " ()=");
-  if (n == 0) gen_fail("a name or number expected at `%s`", at);
+  if (n == 0) gen_fail("expected a name or number at '%s'", at);
   at += n;
   return gen_copy(at - n, n);
 }
@@ -234,7 +234,7 @@ static void read_flags(struct node *n, char *text) {
     int k = 0;
     flag[length] = '\0';
     while (k < FLAG_COUNT && strcmp(flag_names[k], flag) != 0) k++;
-    if (k == FLAG_COUNT) gen_fail("unknown flag `%s`", flag);
+    if (k == FLAG_COUNT) gen_fail("unknown flag '%s'", flag);
     *flags |= 1u << k;
   }
 }
@@ -260,7 +260,7 @@ static struct node *read_op(void) {
   n->arity = n->shape->arity;
   if (n->shape->kind == KIND_COMPARE) read_predicate(n);
   for (int k = 0; k < n->arity; k++) n->args[k] = read_node();
-  if (!take(")")) gen_fail("`)` expected after the operands of `%s`, at `%s`", keyword, at);
+  if (!take(")")) gen_fail("expected ')' after the operands of '%s' at '%s'", keyword, at);
   return n;
 }
 
@@ -286,7 +286,7 @@ static struct node *read_node(void) {
   const char *name = length > 0 && at[length] == '=' ? gen_copy(at, length) : NULL;
   if (name) at += length + 1;
   struct node *n = take("(") ? read_op() : read_leaf();
-  if (one_use && n->kind != NODE_OP) gen_fail("`@` before what is no instruction");
+  if (one_use && n->kind != NODE_OP) gen_fail("'@' must precede an instruction");
   n->one_use = one_use;
   if (name) n->name = name;
   return n;
@@ -313,22 +313,22 @@ static void number_nodes(struct rule *r, struct node *n) {
 static struct rule *read_rule(const char *text) {
   struct rule *r = gen_allocated(calloc(1, sizeof *r));
   const char *colon = strstr(text, ": ");
-  if (!colon) gen_fail("`name: pattern -> result` expected");
+  if (!colon) gen_fail("expected 'name: pattern -> result'");
   r->name = gen_copy(text, (size_t)(colon - text));
   r->line = gen_table.line;
   at = colon + 2;
   struct node *pattern = read_node();
-  if (pattern->kind != NODE_OP) gen_fail("the pattern is no instruction");
+  if (pattern->kind != NODE_OP) gen_fail("the pattern must be an instruction");
   number_nodes(r, pattern);
   if (take("if "))
     while (take("(")) {
       if (r->condition_count == MOST_CONDITIONS) gen_fail("too many conditions");
       r->conditions[r->condition_count++] = read_op();
     }
-  if (!take("->")) gen_fail("`->` expected at `%s`", at);
+  if (!take("->")) gen_fail("expected '->' at '%s'", at);
   r->result = read_node();
   take("");
-  if (*at) gen_fail("`%s` after the end of the rule", at);
+  if (*at) gen_fail("unexpected '%s' after the rule", at);
   return r;
 }
 
@@ -426,7 +426,7 @@ static bool names_value(const struct node *n) { return *n->name && !is_constant(
 
 static void unify_by_name(struct node *n) {
   const struct node *first = find_variable(n->name);
-  if (!first) gen_fail("`%s` does not occur in the pattern", n->name);
+  if (!first) gen_fail("'%s' does not occur in the pattern", n->name);
   unify(first, n);
 }
 
@@ -486,7 +486,7 @@ static unsigned long long float_bits(const char *text, int exponent_bits, int fr
   else if (bits << 1) {
     exponent += most / 2 - 1023;
     if (exponent <= 0 || exponent >= most || fraction << (64 - spare))
-      gen_fail("`%s` is not exact in all formats", text);
+      gen_fail("'%s' is not exact in all formats", text);
   }
   return bits >> 63 << (exponent_bits + fraction_bits) | (uint64_t)exponent << fraction_bits |
          fraction >> spare;
@@ -512,7 +512,7 @@ static const char *type_text(const struct type *t) {
   if (t->witness >= 0) return gen_format("%d", t->witness);
   if (t->same_lanes >= 0)
     return gen_format("%s | RULE_BOOL_LIKE", type_text(&types[find_type(types, t->same_lanes)]));
-  if (!t->is[FACT_BOOL]) gen_fail("the type of a part of the result is not determined");
+  if (!t->is[FACT_BOOL]) gen_fail("the type of a part of the result is undetermined");
   return "RULE_TYPE_BOOL"; /* the immediate of abs, ctlz, cttz */
 }
 
@@ -533,7 +533,7 @@ static bool all_constant(const struct node *n) {
 
 static int literal_value(const char *name) {
   long value = *name == 't' || *name == 'f' ? *name == 't' : strtol(name, NULL, 10);
-  if (value < INT16_MIN || value > INT16_MAX) gen_fail("`%s` has more than 16 bits", name);
+  if (value < INT16_MIN || value > INT16_MAX) gen_fail("'%s' has more than 16 bits", name);
   return (int)value & 0xffff;
 }
 
@@ -543,7 +543,7 @@ static void put_function(const struct node *n);
 static void put_number(const struct node *n) {
   if (n->kind == NODE_INT) put("RULE_NUMBER, %d", find_variable(n->name)->number);
   else if (n->kind == NODE_OP) put_function(n);
-  else if (n->kind != NODE_LITERAL) gen_fail("`%s` is no integer constant", n->name);
+  else if (n->kind != NODE_LITERAL) gen_fail("'%s' is not an integer constant", n->name);
   else {
     const char *type = type_text(type_of(n));
     bool known = !isupper((unsigned char)*n->name);
@@ -556,7 +556,7 @@ static void put_function(const struct node *n) {
   const struct shape *s = n->shape;
   bool fits = s->kind == KIND_FITS;
   int operands = fits ? 1 : n->arity;
-  if (n->arity > 2 || !s->computes) gen_fail("`%s` of constants", s->keyword);
+  if (n->arity > 2 || !s->computes) gen_fail("'%s' cannot be computed for constants", s->keyword);
   const struct node *from = n->args[0], *to = fits ? n->args[1] : s->kind == KIND_CAST ? n : from;
   for (int k = 0; k < operands; k++) put_number(n->args[k]);
   put("RULE_%s, %s%s, %s, %s", operands == 2 ? "BINARY" : "UNARY", s->computes, s->name,
@@ -587,7 +587,7 @@ static void put_predicate(const struct node *n) {
   const struct node *binding = n->predicate ? find_binding(n->predicate) : NULL;
   if (!n->predicate) put("PREDICATE_LITERAL, 0");
   else if (!has_variable(n)) put("PREDICATE_LITERAL, %s_%s", n->shape->name, upper(n->predicate));
-  else if (!binding) gen_fail("predicate `%s` does not occur in the pattern", n->predicate);
+  else if (!binding) gen_fail("predicate '%s' does not occur in the pattern", n->predicate);
   else put("PREDICATE_%s, %d", *n->modifier ? upper(n->modifier) : "PLAIN", binding->number);
 }
 
@@ -636,7 +636,7 @@ static void check_value(const struct node *n) {
   int count = n->shape == find_shape("disjoint") ? 2 : 1;
   for (int k = 0; k < count; k++) {
     variables[k] = is_constant(n->args[k]) ? NULL : find_variable(n->args[k]->name);
-    if (!variables[k]) gen_fail("`%s` of what is no variable", n->shape->keyword);
+    if (!variables[k]) gen_fail("the operands of '%s' must be variables", n->shape->keyword);
   }
   if (n->arity > count) put_number(n->args[1]);
   put("RULE_%s, %d", n->shape->name, variables[0]->number);
@@ -644,7 +644,7 @@ static void check_value(const struct node *n) {
 }
 
 static void check_condition(const struct node *n) {
-  if (n->shape->kind <= KIND_FUNCTION) gen_fail("`%s` is no condition", n->shape->keyword);
+  if (n->shape->kind <= KIND_FUNCTION) gen_fail("'%s' is not a condition", n->shape->keyword);
   if (n->shape->kind == KIND_VALUE) {
     check_value(n);
   } else if (n->shape->kind == KIND_TYPE && rule->nodes[0]->shape->kind == KIND_INT &&
@@ -715,7 +715,7 @@ static void put_flags(const struct node *n, bool is_root) {
     if (!(n->optional_flags >> flag & 1)) continue;
     for (int k = 0; k < rule->node_count; k++)
       having |= (rule->nodes[k]->optional_flags >> flag & 1) << k;
-    if (!having) gen_fail("flag `%s?` does not occur in the pattern", flag_names[flag]);
+    if (!having) gen_fail("flag '%s?' does not occur in the pattern", flag_names[flag]);
     put("RULE_FLAGS, %s, %u", flags_text(1u << flag), having);
   }
 }
@@ -861,7 +861,7 @@ static int rule_count, variant_count, roots[CLASS_UNKNOWN];
 static void read_row(char *text) {
   struct rule *r = read_rule(text);
   for (int k = 0; k < rule_count; k++)
-    if (strcmp(rules[k]->name, r->name) == 0) gen_fail("rule `%s` exists", r->name);
+    if (strcmp(rules[k]->name, r->name) == 0) gen_fail("duplicate rule '%s'", r->name);
   if (rule_count == MOST_RULES) gen_fail("too many rules");
   rules[rule_count++] = r;
   for (unsigned ways = 0; ways < 1u << r->commuting_count; ways++) {

@@ -117,7 +117,7 @@ static void add_substituted(struct gen_text *out, const char *p, const struct gr
     if (*p >= 'b' && *p <= 'f') v = *p++ - 'a';
     else if (piece) p++;
     if (*p != '>' || k < 0 || k >= group_count || (!piece && v >= groups[k].value_count)) {
-      gen_fault("'<%d…' names no alternative of the name", k + 1);
+      gen_fault("'<%d…' does not refer to an alternative of the name", k + 1);
       return;
     }
     if (piece) gen_add_bytes(out, groups[k].piece, groups[k].piece_length);
@@ -138,7 +138,7 @@ static void expand(const struct gen_text *done, const char *rest, char *const co
   if (!brace) {
     add_row(name.bytes, columns, groups, group_count);
   } else if (!strchr(brace, '}') || group_count == MAX_GROUPS) {
-    gen_fault("a '{' without '}', or more than %d groups", MAX_GROUPS);
+    gen_fault("unmatched '{', or more than %d groups", MAX_GROUPS);
   } else {
     const char *after = strchr(brace, '}') + 1;
     size_t before = name.length;
@@ -277,7 +277,7 @@ static bool read_signature(const char *signature, struct shape *s) {
     skip_blanks(&p);
     return read_signature(p, &other);
   }
-  gen_fault("the signature '%s' can't be read at '%s'", signature, p);
+  gen_fault("invalid signature '%s' at '%s'", signature, p);
   return false;
 }
 
@@ -339,7 +339,7 @@ static void add_code(struct form *f, const char *format, ...) {
 static int read_operand(struct form *f, const char **p);
 
 static void add_argument(struct form *f, int k, int part) {
-  if (k >= f->shape->arguments && !f->shape->variadic) gen_fault("there is no argument %d", k);
+  if (k >= f->shape->arguments && !f->shape->variadic) gen_fault("unknown argument %d", k);
   if (part >= 0) add_code(f, "FORM_ARG | %d << 6 | %d", k, part);
   else add_code(f, "FORM_ARG | %d << 6 | FORM_ALL", k);
 }
@@ -357,7 +357,7 @@ static int read_argument_name(struct form *f, const char **p) {
   if (read_number(p, &k)) return k;
   const struct label *label = find_label(f, p);
   if (label) return label->first;
-  gen_fault("'$%s' names no argument", *p);
+  gen_fault("'$%s' does not refer to an argument", *p);
   *p += strlen(*p);
   return 0;
 }
@@ -367,17 +367,17 @@ static int read_reference(struct form *f, const char **p) {
   static const char classes[] = "phrlfebq"; /* p, 16, 32, 64 bits, f32, f64, 8, 128 bits */
   int k, part = -1, last;
   if (read_number(p, &k)) {
-    if (**p == '.' && ((*p)++, !read_number(p, &part))) gen_fault("a part's number is missing");
+    if (**p == '.' && ((*p)++, !read_number(p, &part))) gen_fault("missing number of a part");
     if (**p != ':') return add_argument(f, k, part), 1;
     (*p)++;
-    if (!read_number(p, &last) || last < k) gen_fault("'$%d:' needs a last argument", k);
+    if (!read_number(p, &last) || last < k) gen_fault("missing last argument after '$%d:'", k);
     else
       for (int i = k; i <= last; i++) add_argument(f, i, -1);
     return last - k + 1;
   }
   if (**p == 'd' && !isalnum((unsigned char)(*p)[1])) {
     (*p)++;
-    if (**p == '.' && ((*p)++, !read_number(p, &part))) gen_fault("a part's number is missing");
+    if (**p == '.' && ((*p)++, !read_number(p, &part))) gen_fault("missing number of a part");
     if (!f->shape->has_result) gen_fault("'$d' in a form without result");
     if (part >= 0) add_code(f, "FORM_RESULT | %d", part);
     else add_code(f, "FORM_RESULT | FORM_ALL");
@@ -395,7 +395,7 @@ static int read_reference(struct form *f, const char **p) {
     for (k = 0; k < label->count; k++) add_argument(f, label->first + k, -1);
     return label->count;
   }
-  gen_fault("'$%s' names nothing", *p);
+  gen_fault("'$%s' does not refer to an operand", *p);
   *p += strlen(*p);
   return 0;
 }
@@ -410,7 +410,7 @@ static int read_operands(struct form *f, const char **p, char close) {
     else if (**p != close) break;
     skip_blanks(p);
   }
-  if (**p != close) gen_fault("'%c' is missing in '%s'", close, f->row->ptx);
+  if (**p != close) gen_fault("missing '%c' in '%s'", close, f->row->ptx);
   else (*p)++;
   return count;
 }
@@ -431,7 +431,7 @@ static int read_address(struct form *f, const char **p) {
   if ((*p)[1] == '$' && (label || read_number(&q, &k)) && *q == ']') {
     *p = q + 1;
     if (label && label->count == 0) return 0;
-    if (k >= f->shape->arguments) gen_fault("there is no argument %d", k);
+    if (k >= f->shape->arguments) gen_fault("unknown argument %d", k);
     add_code(f, "FORM_ADDRESS | %d", k);
     return 1;
   }
@@ -464,7 +464,7 @@ static int read_plain_operand(struct form *f, const char **p) {
   char *end;
   long value = strtol(*p, &end, 0);
   if (end == *p || value < -32768 || value > 32767) {
-    gen_fault("the operand '%s' can't be read", *p);
+    gen_fault("invalid operand '%s'", *p);
     *p += strlen(*p);
     return 0;
   }
@@ -498,7 +498,7 @@ static int read_operand(struct form *f, const char **p) {
 static void add_type_modifier(struct form *f, const char *m, size_t length) {
   static const char kinds[] = "busf";
   const char *kind = strchr(kinds, m[0]);
-  if (!kind || length > 3) gen_fault("'.%.*s' is no modifier", (int)length, m);
+  if (!kind || length > 3) gen_fault("'.%.*s' is not a modifier", (int)length, m);
   else if (length == 2)
     add_code(f, "FORM_MOD_TYPE | %d << 8 | FORM_TYPE_RESULT", (int)(kind - kinds));
   else add_code(f, "FORM_MOD_TYPE | %d << 8 | %c", (int)(kind - kinds), m[2]);
@@ -522,7 +522,7 @@ static void add_choice(struct form *f, const char *m) {
     add_word_modifier(f, m, length);
     m += length;
   }
-  if (*m != ')' || count > 63) gen_fault("a choice is `$argument(word|word…)`");
+  if (*m != ')' || count > 63) gen_fault("expected a choice '$argument(word|word…)'");
   insert_code(f, at, "%d", second);
   insert_code(f, at, "FORM_MOD_CHOICE | %d << 6 | %d", count, first);
 }
@@ -584,15 +584,15 @@ static void read_handler(struct row *row, const struct shape *shape) {
   const char *name = row->ptx + 1 + lanes, *type = lanes ? "lane_lowering" : "intrinsic_function";
   char *function = gen_format("intrinsic_%s_%.*s", lanes ? "lane" : "lower",
                               (int)((argument ? argument : end) - name), name);
-  if (argument && end[-1] != ')') gen_fault("')' is missing in '%s'", row->ptx);
+  if (argument && end[-1] != ')') gen_fault("missing ')' in '%s'", row->ptx);
   if (!argument && !lanes) type = "intrinsic_plain_function";
   row->prototype = gen_format("%s %s;\n", type, function);
-  row->handler =
-      gen_format(".%s = %s, .argument = %.*s, .arguments = %d", lanes      ? "lane"
-                                                               : argument ? "lower"
-                                                                          : "plain",
-                 function, argument ? (int)(end - argument) - 2 : 1, argument ? argument + 1 : "0",
-                 shape->arguments - shape->constants);
+  row->handler = gen_format(".%s = %s, .argument = %.*s, .arguments = %d",
+                            lanes      ? "lane"
+                            : argument ? "lower"
+                                       : "plain",
+                            function, argument ? (int)(end - argument) - 2 : 1,
+                            argument ? argument + 1 : "0", shape->arguments - shape->constants);
 }
 
 /* ---- Rows ---- */
@@ -606,7 +606,7 @@ static char *read_effects(char *text) {
     if (i == EFFECT_COUNT) gen_fault("unknown effect '%s'", w);
     else gen_add(&flags, "%s%s", flags.length ? " | " : "", effect_flags[i]);
   }
-  if (!flags.length) gen_fault("the effects are missing: pure, const, reads, writes …");
+  if (!flags.length) gen_fault("missing effects: pure, const, reads, writes …");
   return flags.bytes ? flags.bytes : gen_copy("0", 1);
 }
 
@@ -632,7 +632,7 @@ static void add_row(const char *name, char *const columns[COLUMNS], const struct
   if (strncmp(name, "llvm.", 5) != 0 || strspn(name,
                                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR"
                                                "STUVWXYZ0123456789._") != strlen(name))
-    gen_fault("'%s' is no name of an intrinsic", name);
+    gen_fault("'%s' is not the name of an intrinsic", name);
   row->flags = read_effects(texts[2]);
   row->need = gen_find_need(texts[4]);
   row->needs = row->need ? gen_table.needs[row->need].text : "";
@@ -641,7 +641,7 @@ static void add_row(const char *name, char *const columns[COLUMNS], const struct
   row->overloads = shape.variable_count;
   bool handled = row->ptx[0] == '@' && (row->ptx[1] == '*' || isalpha((unsigned char)row->ptx[1]));
   if (handled) read_handler(row, &shape);
-  else if (*row->ptx == '\0') gen_fault("'%s' has neither PTX form nor handler nor refusal", name);
+  else if (*row->ptx == '\0') gen_fault("'%s' has no PTX form, handler or error message", name);
   else if (*row->ptx != '!') read_form(row, &shape);
 }
 
@@ -661,7 +661,7 @@ static void read_row(char *text) {
     p = bar ? bar + (i == 3 ? 3 : 1) : NULL;
     if (*columns[i]) columns[i] = gen_trim(columns[i]);
     if (!*columns[i] && i < 4) {
-      gen_fault("a row is NAME | SIGNATURE | EFFECTS | PTX | NEEDS");
+      gen_fault("expected NAME | SIGNATURE | EFFECTS | PTX | NEEDS");
       return;
     }
   }
@@ -678,7 +678,7 @@ static void sort_rows(void) {
   for (int i = 1; i < g.row_count; i++) {
     gen_table.line = g.rows[i].line;
     if (strcmp(g.rows[i].name, g.rows[i - 1].name) == 0)
-      gen_fault("'%s' is there already, line %d", g.rows[i].name, g.rows[i - 1].line);
+      gen_fault("duplicate '%s', first in line %d", g.rows[i].name, g.rows[i - 1].line);
   }
 }
 

@@ -44,7 +44,7 @@ static bool good_word(const char *s, size_t n) {
 
 int find_mod(const char *s, size_t n) {
   if (!good_word(s, n)) {
-    gen_fault("'.%.*s' is no modifier word", (int)n, s);
+    gen_fault("'.%.*s' is not a modifier", (int)n, s);
     return -1;
   }
   for (int i = 1; i < g.mod_count; i++)
@@ -205,9 +205,9 @@ static void parse_operands(char *text, struct form *f) {
     }
     struct shape *s = &g.shapes[take(&g.shape_count, MAX_SHAPES, "operands")];
     memset(s, 0, sizeof *s);
-    if (!parse_shape(w, s)) gen_fault("'%s' is no operand", w);
+    if (!parse_shape(w, s)) gen_fault("'%s' is not an operand", w);
     if (seen_optional && !s->optional)
-      gen_fault("an operand that must stand follows an optional one");
+      gen_fault("required operand after an optional one");
     seen_optional |= s->optional;
     if (!s->optional) f->min_count++;
     f->shape_count++;
@@ -227,13 +227,13 @@ static char *cut(char *text) {
 
 static void read_form(char *row) {
   if (g.group_count == 0) {
-    gen_fault("a form outside an op");
+    gen_fault("form outside an op");
     return;
   }
   char *operands = cut(row);
   char *need = operands ? cut(operands) : NULL;
   if (!operands) {
-    gen_fault("a form is `pattern : operands [: requirement]`");
+    gen_fault("expected 'pattern : operands [: requirement]'");
     return;
   }
   row = gen_trim(row);
@@ -295,7 +295,7 @@ static struct list read_words(char *text) {
 static void read_need(char *row, bool inside_op) {
   char *text = cut(row);
   if (!text) {
-    gen_fault("a need is `need .word ... : requirement`");
+    gen_fault("expected 'need .word ... : requirement'");
     return;
   }
   int need = gen_find_need(gen_trim(text));
@@ -310,14 +310,14 @@ static void read_need(char *row, bool inside_op) {
 static void read_set(char *row) {
   char *equals = strstr(row, "=");
   if (!equals) {
-    gen_fault("a set is `set NAME = .word ...`");
+    gen_fault("expected 'set NAME = .word ...'");
     return;
   }
   *equals = 0;
   char *name = gen_trim(row);
-  if (find_set(name, strlen(name)) >= 0) gen_fault("set '%s' is there already", name);
+  if (find_set(name, strlen(name)) >= 0) gen_fault("duplicate set '%s'", name);
   if (!good_word(name, strlen(name)) || strlen(name) > 31) {
-    gen_fault("'%s' is no name of a set", name);
+    gen_fault("'%s' is not a valid set name", name);
     return;
   }
   struct list l = read_words(equals + 1);
@@ -331,7 +331,7 @@ static void read_set(char *row) {
 static void read_name(char *row) {
   char word[62], id[62];
   if (sscanf(row, " .%60s %60s", word, id) != 2) {
-    gen_fault("a name is `name .word ID`");
+    gen_fault("expected 'name .word ID'");
     return;
   }
   for (int i = 1; i < g.mod_count; i++)
@@ -351,19 +351,19 @@ static void read_type(char *row) {
   char kind;
   if (sscanf(row, " .%62s %d %c", word, &bits, &kind) != 3 || bits <= 0 ||
       !strchr("usbfxp", kind)) {
-    gen_fault("a type is `type .word BITS u|s|b|f|x|p`");
+    gen_fault("expected 'type .word BITS u|s|b|f|x|p'");
     return;
   }
   int mod = find_mod(word, strlen(word));
   if (mod < 0) return;
-  if (g.mods[mod].bits) gen_fault("type '.%s' is there already", word);
+  if (g.mods[mod].bits) gen_fault("duplicate type '.%s'", word);
   g.mods[mod].bits = bits;
   g.mods[mod].kind = kind;
 }
 
 static void add_special(const char *name, int type, int need) {
   for (int i = 1; i < g.special_count; i++)
-    if (strcmp(g.specials[i].text + 1, name) == 0) gen_fault("special '%s' is there already", name);
+    if (strcmp(g.specials[i].text + 1, name) == 0) gen_fault("duplicate special '%s'", name);
   if (strlen(name) > 60) {
     gen_fault("name too long");
     return;
@@ -383,7 +383,7 @@ static void read_special(char *row) {
   char *name = strtok_r(row, " \t", &save), *type_name = strtok_r(NULL, " \t", &save);
   int type;
   if (!name || !type_name || !parse_type(type_name, &type) || type < 0) {
-    gen_fault("a special register is `special NAME TYPE [requirement]`");
+    gen_fault("expected 'special NAME TYPE [requirement]'");
     return;
   }
   int need = gen_find_need(gen_trim(save));
@@ -395,7 +395,7 @@ static void read_special(char *row) {
 static void read_class(char *row) {
   char name[32], text[128];
   if (sscanf(row, " %31s \"%127[^\"]\"", name, text) != 2) {
-    gen_fault("a class is `class NAME \"text\"`");
+    gen_fault("expected 'class NAME \"text\"'");
     return;
   }
   int i = take(&g.class_count, MAX_CLASSES, "classes");
@@ -408,16 +408,16 @@ static void read_op(char *row) {
   finish_group();
   char *class_name = cut(row), *save = NULL;
   if (!class_name) {
-    gen_fault("an op is `op NAME ... : CLASS`");
+    gen_fault("expected 'op NAME ... : CLASS'");
     return;
   }
   int class = find_class(gen_trim(class_name));
   g.group_first = g.op_count;
   for (char *w = strtok_r(row, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
-    if (!good_word(w, strlen(w))) gen_fault("'%s' is no op", w);
+    if (!good_word(w, strlen(w))) gen_fault("'%s' is not an op", w);
     for (int i = 1; i < g.op_count; i++)
       if (strcmp(g.ops[i].text, w) == 0)
-        gen_fault("op '%s' is there already, line %d", w, g.ops[i].line);
+        gen_fault("duplicate op '%s', first in line %d", w, g.ops[i].line);
     struct op *o = &g.ops[take(&g.op_count, MAX_OPS, "ops")];
     snprintf(o->text, sizeof o->text, "%s", w);
     o->id = gen_name(w, strlen(w));

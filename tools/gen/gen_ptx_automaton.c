@@ -51,7 +51,7 @@ static int parse_atom(const char **p) {
     }
     ++*p;
   } else {
-    gen_fault("can't read the pattern at '%s'", *p);
+    gen_fault("invalid pattern at '%s'", *p);
     return -1;
   }
   if (**p == '?') {
@@ -170,7 +170,7 @@ static void check_distinct(const struct list *forms) {
     for (int j = i + 1; j < forms->count; j++) {
       const struct form *a = &g.forms[forms->data[i]], *b = &g.forms[forms->data[j]];
       if (same_shapes(a, b))
-        gen_fault_at(b->line, "some instruction of this form is one of line %d too", a->line);
+        gen_fault_at(b->line, "ambiguous with the form in line %d", a->line);
     }
 }
 
@@ -272,7 +272,7 @@ static int determinize(struct list *set) {
 int automaton_add(const char *pattern, int form, int others) {
   const char *p = pattern;
   int node = parse_alternatives(&p);
-  if (node >= 0 && *p) gen_fault("can't read the pattern at '%s'", p);
+  if (node >= 0 && *p) gen_fault("invalid pattern at '%s'", p);
   if (node < 0 || *p) return -1;
   int start = compile(node, new_nfa(-2, form, -1));
   return others < 0 ? start : new_nfa(-1, others, start);

@@ -172,7 +172,7 @@ int gen_find_need(const char *words) {
   if (i < gen_table.need_count) return i;
   if (i == GEN_MAX_NEEDS) gen_fault("more than %d different requirements", i);
   else if (!tgt_parse_requirement(text, &gen_table.needs[i].value, &bad))
-    gen_fault("'%s' is no requirement", bad);
+    gen_fault("'%s' is not a requirement", bad);
   else {
     gen_table.needs[i].text = text;
     return gen_table.need_count++;
@@ -213,7 +213,7 @@ static int write_files(const char *folder, const struct generator *g) {
   }
   for (int i = 0; i < count; i++) good = good && rename(new_path[i], path[i]) == 0;
   if (good) return 0;
-  if (gen_table.faults == 0) fprintf(stderr, "can't write to %s\n", folder);
+  if (gen_table.faults == 0) fprintf(stderr, "cannot write to %s\n", folder);
   for (int i = 0; i < count; i++) remove(new_path[i]);
   return 1;
 }

@@ -225,7 +225,7 @@ static void check_words(const struct row *row) {
     const struct word *word = &row->words[i];
     if (!word_allowed(row->kind, word->key))
       gen_fault("unknown word '%s' in a %s row", word->key, kinds[row->kind].name);
-    if (find_word(row, word->key) != word) gen_fault("'%s' given twice in one row", word->key);
+    if (find_word(row, word->key) != word) gen_fault("duplicate '%s' in a row", word->key);
   }
   if (kinds[row->kind].described && row->source < 0)
     gen_fault("%s '%s' has no source", kinds[row->kind].name, row->name);
@@ -434,7 +434,7 @@ static void check_all(void) {
     if (find_word(row, "cpus")) need_number(row, "cpus");
     bool required = row->kind == K_LEGAL || row->kind == K_NEED;
     if (required && !tgt_parse_requirement(row->text, &need, &bad))
-      gen_fault("can't read the requirement at '%s'", bad);
+      gen_fault("invalid requirement at '%s'", bad);
   }
   check_generations();
   check_features();
