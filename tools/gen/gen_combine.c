@@ -1,5 +1,5 @@
-/* gen_combine: turns combine.rules, the peephole rules, into words: one decision tree per op, one
- * program per rule. Run at build: gen_combine TABLE OUTDIR.
+/* gen_combine: compiles combine.rules, the peephole rules: one decision tree per op, one program
+ * per rule. Run at build: gen_combine TABLE OUTDIR.
  *
  * Problem:  some hundreds of patterns must be tried at every instruction, cheaply.
  * Solution: every pattern is a list of tests in the order of a walk over it: "operand 0 is an add",
@@ -7,7 +7,7 @@
  *           the lists form a trie, whose leaves name the program that makes the rest of the checks
  *           and builds the result. More specific patterns are tried first, equally specific ones in
  *           the order of the file. Types are inferred by unification, as in any typed expression
- *           language: what the result demands and the pattern does not promise becomes a check of
+ *           language: a constraint of the result that the pattern does not imply becomes a check of
  *           the program.
  * The language is described at the head of combine.rules, what is written in combine_program.h. The
  * first fault ends the run. */
@@ -19,10 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What may stand in a rule ---- */
+/* ---- Syntax of rules ---- */
 
 enum kind {
-  KIND_NONE,     /* can't stand in one */
+  KIND_NONE,     /* not allowed in rules */
   KIND_INT,      /* T, T, ... -> T, integers */
   KIND_INT_IMM,  /* T, i1 constant -> T */
   KIND_FLOAT,    /* T, T, ... -> T, floats */
@@ -30,7 +30,7 @@ enum kind {
   KIND_COMPARE,  /* predicate, T, T -> bool */
   KIND_SELECT,   /* bool, T, T -> T */
   KIND_CAST,     /* A -> B */
-  KIND_FUNCTION, /* of constants alone: T, T, ... -> T; so are those below, which are conditions */
+  KIND_FUNCTION, /* of constants only: T, T, ... -> T; the following kinds are conditions */
   KIND_NUMBERS,  /* of numbers */
   KIND_FITS,     /* of a number and another type */
   KIND_VALUE,    /* of values */
@@ -38,8 +38,8 @@ enum kind {
 };
 
 struct shape {
-  const char *keyword, *name; /* in rules, in C */
-  const char *computes;       /* and name: what computes it of numbers; NULL: nothing does */
+  const char *keyword, *name; /* in rules; in C */
+  const char *computes;       /* C function that computes it for constants; NULL: none */
   enum kind kind;
   int arity;
   bool commutes;
@@ -182,19 +182,19 @@ struct node {
   bool one_use;
   int type;
   int number;    /* of the register, in patterns */
-  int commuting; /* the bit of variant.ways that exchanges operands; -1: none */
+  int commuting; /* the bit of variant.ways that swaps operands; -1: none */
 };
 
 enum { MOST_CONDITIONS = 8 };
 
 struct rule {
   const char *name;
-  int line, program;                       /* program: where it begins */
+  int line, program;                       /* program: its start */
   struct node *nodes[RULE_MOST_REGISTERS]; /* of the pattern, by register, 0 is the root */
   struct node *conditions[MOST_CONDITIONS], *result;
   int node_count, commuting_count, condition_count;
-  /* What leaves of trees say, because it fails cheaply: the predicates or types that the root may
-   * have; the first two registers that must hold one value, 0: none. */
+  /* Cheap checks stored in leaves of trees: the allowed predicates or types of the root; the first
+   * two registers that must hold the same value, 0: none. */
   const char *roots;
   int same[2];
 };
@@ -250,7 +250,7 @@ static void read_predicate(struct node *n) {
 
 static struct node *read_node(void);
 
-/* Behind the parenthesis that opens it. */
+/* After its opening parenthesis. */
 static struct node *read_op(void) {
   struct node *n = new_node(NODE_OP, "");
   char *keyword = read_word(), *flags = keyword + strcspn(keyword, ".");
@@ -301,7 +301,7 @@ static bool commutes(const struct node *n) {
   return is_one_of(n->predicate, equalities) || strcmp(n->class, "eqne") == 0;
 }
 
-/* Gives the nodes of the pattern their registers, in the order of the text. */
+/* Assigns registers to the nodes of the pattern, in text order. */
 static void number_nodes(struct rule *r, struct node *n) {
   if (commutes(n)) n->commuting = r->commuting_count++;
   if (r->node_count == RULE_MOST_REGISTERS || r->commuting_count > 4) gen_fail("pattern too large");
@@ -337,14 +337,14 @@ static struct rule *read_rule(const char *text) {
 enum { MOST_TYPES = 128 };
 enum fact { FACT_INT, FACT_FLOAT, FACT_BOOL, FACT_COUNT };
 
-struct type { /* facts are at the root */
+struct type { /* facts are stored at the root */
   int parent;
-  int same_lanes; /* the type that this is the comparison of; -1: none */
+  int same_lanes; /* the operand type of the comparison that produces this type; -1: none */
   int witness;    /* a register of the type; -1: none */
   bool is[FACT_COUNT];
 };
 
-static struct rule *rule; /* the one whose program is written */
+static struct rule *rule; /* the rule being compiled */
 static struct type types[MOST_TYPES];
 static int type_count;
 
@@ -371,7 +371,7 @@ static void unify(const struct node *m, const struct node *n) {
   if (root->witness < 0) root->witness = other->witness;
 }
 
-/* The pattern's variable of a name: where it stands first; NULL: nowhere. */
+/* The first occurrence of a variable in the pattern; NULL: none. */
 static const struct node *find_variable(const char *name) {
   for (int k = 0; k < rule->node_count && *name; k++)
     if (!strcmp(rule->nodes[k]->name, name)) return rule->nodes[k];
@@ -420,8 +420,8 @@ static bool is_bool_literal(const struct node *n) {
   return n->kind == NODE_LITERAL && (*n->name == 't' || *n->name == 'f');
 }
 
-/* Whether the name is that of a value, which two operands share only if they are of one type.
- * Constants are compared as numbers. */
+/* Whether the name denotes a value; operands with the same name then have the same type. Constants
+ * are compared as numbers. */
 static bool names_value(const struct node *n) { return *n->name && !is_constant(n); }
 
 static void unify_by_name(struct node *n) {
@@ -430,7 +430,7 @@ static void unify_by_name(struct node *n) {
   unify(first, n);
 }
 
-/* Gives n and what is in it their types: those that the ops and the equality of values imply. */
+/* Infers the types in n from the ops and from equal values. */
 static void infer(struct node *n) {
   n->type = new_type();
   for (int k = 0; k < n->arity; k++) infer(n->args[k]);
@@ -441,7 +441,8 @@ static void infer(struct node *n) {
   if (names_value(n)) unify_by_name(n);
 }
 
-/* The same of what the matcher is to check: the operands of one name have one type. */
+/* The same for types that the matcher must check: operands with the same name have the same
+ * type. */
 static void infer_demands(struct node *n) {
   for (int k = 0; k < n->arity; k++) infer_demands(n->args[k]);
   if (n->kind == NODE_INT) unify_by_name(n);
@@ -450,10 +451,10 @@ static void infer_demands(struct node *n) {
 /* ---- Words ---- */
 
 enum { MOST_WORDS = 65536, MOST_FLOATS = 256 };
-static const char *words[MOST_WORDS], *floats[MOST_FLOATS]; /* C that says each */
+static const char *words[MOST_WORDS], *floats[MOST_FLOATS]; /* C text of each */
 static int word_count, float_count;
 
-/* Words that are separated by ", "; cuts them apart. */
+/* Appends words separated by ", "; splits the text. */
 static void put_text(char *text) {
   for (char *end = text; end; text = end + 2) {
     end = strstr(text, ", ");
@@ -463,7 +464,7 @@ static void put_text(char *text) {
   }
 }
 
-/* The same, as printf does. */
+/* The same, formatted like printf. */
 static void put(const char *format, ...) {
   char buffer[512];
   va_list list;
@@ -539,7 +540,7 @@ static int literal_value(const char *name) {
 
 static void put_function(const struct node *n);
 
-/* A constant expression, onto the stack of numbers. */
+/* Writes a constant expression for the stack of numbers. */
 static void put_number(const struct node *n) {
   if (n->kind == NODE_INT) put("RULE_NUMBER, %d", find_variable(n->name)->number);
   else if (n->kind == NODE_OP) put_function(n);
@@ -567,14 +568,14 @@ static void put_function(const struct node *n) {
 
 static bool has_variable(const struct node *n) { return isupper((unsigned char)*n->predicate); }
 
-/* The predicates that the comparison allows, whatever the others say; NULL: all. */
+/* The predicates that the comparison allows by itself; NULL: all. */
 static const char *predicate_mask(const struct node *n) {
   if (!n->predicate) return NULL;
   if (!has_variable(n)) return gen_format("1 << %s_%s", n->shape->name, upper(n->predicate));
   return *n->class ? gen_format("RULE_%s", upper(n->class)) : NULL;
 }
 
-/* The comparison that binds a predicate variable: the first that names it without a modifier. */
+/* The comparison that binds a predicate variable: the first one without a modifier. */
 static const struct node *find_binding(const char *name) {
   for (int k = 0; k < rule->node_count; k++) {
     const struct node *n = rule->nodes[k];
@@ -610,7 +611,7 @@ static void check_number(const struct node *n) {
   put("RULE_BINARY, RULE_COMPARE + ICMP_EQ, %d, %d, RULE_REQUIRE", n->number, n->number);
 }
 
-/* Whatever the class of a part of the pattern did not say. */
+/* Writes the checks of a part of the pattern that its class does not imply. */
 static void check_node(const struct node *n) {
   const struct node *first = find_variable(n->name);
   switch (n->kind) {
@@ -658,8 +659,8 @@ static void check_condition(const struct node *n) {
   }
 }
 
-/* Types that the result, the conditions or the names of constants want to be one although the
- * pattern, of which we knew `before`, does not say so. */
+/* Writes checks for types that the result, the conditions or constant names require to be equal
+ * although the pattern alone (`before`) does not imply it. */
 static void check_types(const struct type *before, int count) {
   static const char *const names[FACT_COUNT] = {"INT", "FLOAT", "BOOL"};
   for (int a = 0; a < count; a++) {
@@ -685,8 +686,8 @@ static bool has_constant(const struct type *t) {
   return false;
 }
 
-/* Casts of the result must be casts: to a wider or narrower type with as many lanes. Numbers have
- * 64 bits here: only 0 and 1 can be made for wider types. */
+/* Checks casts of the result: to a wider or narrower type with the same number of lanes. Numbers
+ * have 64 bits here: only 0 and 1 can be made for wider types. */
 static void check_result(const struct node *n) {
   if (all_constant(n)) {
     bool fits = type_of(n)->is[FACT_BOOL] || strcmp(n->name, "0") == 0 ||
@@ -770,7 +771,7 @@ static void put_program(struct rule *r) {
 
 /* ---- Trees ---- */
 
-/* A pattern with the first two operands of some ops exchanged. */
+/* A pattern with the first two operands of some ops swapped. */
 struct variant {
   struct rule *rule;
   unsigned ways; /* bits by node.commuting */
@@ -796,7 +797,8 @@ static void place(struct variant *v, const struct node *n, int slot) {
 
 static int put_tree(struct variant **v, int count, int depth);
 
-/* The variants that look at the same slot next, as words of a group; their trees are written. */
+/* Writes the variants that test the same slot next as words of a group; their trees are already
+ * written. */
 static void add_group(struct gen_text *t, struct variant **v, int count, int depth) {
   struct variant **same = gen_allocated(malloc((size_t)count * sizeof *same));
   int lowest = CLASS_UNKNOWN, highest = 0;
@@ -824,7 +826,7 @@ static void put_leaf(const struct variant *v) {
   for (int k = 0; k < r->node_count; k++) put("%d", v->slots[k]);
 }
 
-/* Trees come behind those that they name. Returns where this one begins. */
+/* Writes a tree after the trees that it refers to. Returns its start. */
 static int put_tree(struct variant **v, int count, int depth) {
   struct variant **same = gen_allocated(malloc((size_t)count * sizeof *same));
   struct gen_text groups = {0};
@@ -875,7 +877,7 @@ static void read_row(char *text) {
 
 static void put_all(void) {
   static struct variant *same[MOST_VARIANTS];
-  put("0"); /* no tree begins at 0 */
+  put("0"); /* no tree starts at 0 */
   for (int k = 0; k < rule_count; k++) put_program(rules[k]);
   for (int a = 0; a < variant_count; a++) {
     int class = class_of(variants[a]->rule->nodes[0]->shape), n = 0;

@@ -1,12 +1,11 @@
 /* gen_intrinsics: turns ir/intrinsics.def into intrinsics.h (enum intrinsic_id) and intrinsics.inc
  * (table rows; forms for codegen). Run at build: gen_intrinsics TABLE NAMES OUTDIR.
  *
- * Problem: some thousand intrinsics differ in a word or two, and each must be known by name, have
- * its type checked, and become its PTX instruction.
- * Approach: a row of the table is a pattern; its alternatives are expanded here, the signature is
- * checked, and the PTX form is cut into an instruction name, modifiers and operands. These are
- * written as C identifiers (PTX_SHFL, PTX_MOD_BFLY, …), so that a word that ptx/ops.def lacks stops
- * the build. The language of the table is described at its top.
+ * Problem: thousands of intrinsics differ in a word or two; each needs a name, a type check and a
+ * PTX form. Approach: a row of the table is a pattern; its alternatives are expanded, the signature
+ * is checked, and the PTX form is split into an instruction name, modifiers and operands. These are
+ * written as C identifiers (PTX_SHFL, PTX_MOD_BFLY, …), so a word that ptx/ops.def lacks breaks the
+ * build. The head of the table describes its syntax.
  *
  * intrinsics.inc has five parts, each chosen by a macro that the reader defines:
  *   INTRINSIC_ROWS     initializers of struct intrinsic_info, in the order of enum intrinsic_id,
@@ -47,13 +46,13 @@ enum { EFFECT_COUNT = sizeof effect_words / sizeof *effect_words };
 struct row {
   char *name, *signature, *ptx, *flags;
   const char *needs;
-  char *handler, *prototype; /* as C, the first with its argument; NULL: none */
+  char *handler, *prototype; /* as C text, the first with its argument; NULL: none */
   int need, line, overloads;
   int words;  /* of its form */
   char *code; /* those words as C */
 };
 
-/* What a form may refer to. */
+/* A named argument of a form. */
 struct label {
   char name[16];
   int first, count;
@@ -82,7 +81,7 @@ struct group {
   int value_count;
 };
 
-/* Reads the alternative at `p`, up to , or }. Returns where it ends. */
+/* Parses the alternative at `p`, up to , or }. Returns its end. */
 static const char *read_alternative(const char *p, struct group *group) {
   size_t n = strcspn(p, ",}");
   const char *end = p + n, *equals = memchr(p, '=', n);
@@ -169,7 +168,7 @@ static bool read_number(const char **p, int *value) {
   return true;
 }
 
-/* A type variable; counted once. */
+/* Parses a type variable; counts it once. */
 static bool read_variable(const char **p, struct shape *s) {
   if (!strchr("IFPTS", **p) || !**p) return false;
   char name[4] = {**p, 0};
@@ -203,7 +202,7 @@ static bool read_members(const char **p, struct shape *s, char close) {
   return (*p)[-1] == close;
 }
 
-/* A type and, in *repeat, how often it stands there. */
+/* Parses a type; *repeat: its repeat count. */
 static bool read_type(const char **p, struct shape *s, int *repeat) {
   int number;
   *repeat = 1;
@@ -252,8 +251,8 @@ static bool read_argument(const char **p, struct shape *s) {
   return true;
 }
 
-/* Reads `RESULT (ARGUMENTS)`, and alternatives after `;`, of which the first counts; reports what
- * is wrong with it. */
+/* Parses `RESULT (ARGUMENTS)`; the first of several separated by `;` determines the shape. Reports
+ * errors. */
 static bool read_signature(const char *signature, struct shape *s) {
   const char *p = signature;
   int repeat;
@@ -281,7 +280,7 @@ static bool read_signature(const char *signature, struct shape *s) {
   return false;
 }
 
-/* The signature without labels, arguments of which there are none, and `*1`. */
+/* The signature without labels, arguments repeated 0 times, and `*1`. */
 static char *plain_signature(const char *p) {
   struct gen_text t = {0};
   size_t start = 0; /* of the argument, with the comma before it */
@@ -310,7 +309,7 @@ struct form {
   struct gen_text code;
 };
 
-/* A word of the form, before what stands from `at` on. */
+/* Inserts a word of the form at `at`. */
 static void insert_code(struct form *f, size_t at, const char *format, ...) {
   char word[256];
   va_list list;
@@ -326,7 +325,7 @@ static void insert_code(struct form *f, size_t at, const char *format, ...) {
   f->row->words++;
 }
 
-/* A word at the form's end. */
+/* Appends a word to the form. */
 static void add_code(struct form *f, const char *format, ...) {
   char word[256];
   va_list list;
@@ -344,7 +343,7 @@ static void add_argument(struct form *f, int k, int part) {
   else add_code(f, "FORM_ARG | %d << 6 | FORM_ALL", k);
 }
 
-/* The label that stands at `p`, NULL if none does. */
+/* The label at `p`, or NULL. */
 static const struct label *find_label(const struct form *f, const char **p) {
   for (int i = 0; i < f->shape->label_count; i++)
     if (read_word(p, f->shape->labels[i].name)) return &f->shape->labels[i];
@@ -362,7 +361,7 @@ static int read_argument_name(struct form *f, const char **p) {
   return 0;
 }
 
-/* $d $d.1 $3 $3.0 $label $2:5 $p1. Returns how many operands it is. */
+/* $d $d.1 $3 $3.0 $label $2:5 $p1. Returns the number of operands. */
 static int read_reference(struct form *f, const char **p) {
   static const char classes[] = "phrlfebq"; /* p, 16, 32, 64 bits, f32, f64, 8, 128 bits */
   int k, part = -1, last;
@@ -415,7 +414,7 @@ static int read_operands(struct form *f, const char **p, char close) {
   return count;
 }
 
-/* A group's head says how many operands follow; one of a label of no arguments is nothing. */
+/* A group starts with its number of operands; a group of a label without arguments is empty. */
 static int read_group(struct form *f, const char **p, char close, const char *kind) {
   size_t at = f->code.length;
   int count = read_operands(f, p, close);
@@ -423,7 +422,7 @@ static int read_group(struct form *f, const char **p, char close, const char *ki
   return count > 0;
 }
 
-/* [$0] [$label] [$0, {…}]; nothing for a label of no arguments. */
+/* [$0] [$label] [$0, {…}]; nothing for a label without arguments. */
 static int read_address(struct form *f, const char **p) {
   const char *q = *p + 2;
   const struct label *label = (*p)[1] == '$' ? find_label(f, &q) : NULL;
@@ -474,7 +473,7 @@ static int read_plain_operand(struct form *f, const char **p) {
   return 1;
 }
 
-/* An operand, a pair `a|b`, or `?$6 a` that stands only where constant argument 6 is not 0. */
+/* An operand, a pair `a|b`, or `?$6 a`, present only if constant argument 6 is not 0. */
 static int read_operand(struct form *f, const char **p) {
   size_t at = f->code.length;
   int words = f->row->words, flag = -1;
@@ -509,7 +508,7 @@ static void add_word_modifier(struct form *f, const char *m, size_t length) {
   add_code(f, "PTX_MOD_%s", nan ? "NAN_RESULT" : length ? gen_name(m, length) : "NONE");
 }
 
-/* `$3(a|b|)`, `$3:4(…)`: the word that one or two constant arguments choose. */
+/* `$3(a|b|)`, `$3:4(…)`: the word selected by one or two constant arguments. */
 static void add_choice(struct form *f, const char *m) {
   size_t at = f->code.length;
   int first = read_argument_name(f, &m), second = 63, count = 0;
@@ -527,8 +526,8 @@ static void add_choice(struct form *f, const char *m) {
   insert_code(f, at, "FORM_MOD_CHOICE | %d << 6 | %d", count, first);
 }
 
-/* `add.rn.f32`; a modifier `$0` is the state space of argument 0, `ftz?` is .ftz where denormals
- * are flushed. */
+/* `add.rn.f32`; a modifier `$0` is the state space of argument 0, `ftz?` is .ftz if denormals are
+ * flushed. */
 static void read_opcode(struct form *f, const char **p) {
   size_t n = strcspn(*p, " "), op = strcspn(*p, ". ");
   int count = 0;
@@ -672,7 +671,7 @@ static int by_name(const void *a, const void *b) {
   return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
 }
 
-/* Sorts and refuses names that are there twice, also as identifiers. */
+/* Sorts the rows and reports duplicate names, also as identifiers. */
 static void sort_rows(void) {
   qsort(g.rows, (size_t)g.row_count, sizeof *g.rows, by_name);
   for (int i = 1; i < g.row_count; i++) {

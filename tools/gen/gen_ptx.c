@@ -1,20 +1,19 @@
 /* gen_ptx: turns ptx/ops.def into ptx_ops.h (enums) and ptx_ops.inc (tables).
  * Run at build: gen_ptx TABLE NAMES OUTDIR.
  *
- * Problem: PTX has some hundred instruction names but ten thousands of legal modifier sequences,
- * and each sequence has its own operands and its own lowest target.
- * Approach: a row of the table is a pattern over modifier words with its operands and requirement
- * (syntax: head of ops.def). All patterns of an op become one nondeterministic automaton, which is
- * made deterministic here. Patterns have no loops, so the automaton has none, and states are made
- * depth first and interned by their content: the result is the minimal automaton, and equal tails
- * are shared between ops.
+ * Problem: PTX has a few hundred instruction names but tens of thousands of legal modifier
+ * sequences, each with its own operands and minimum target. Approach: a row of the table is a
+ * pattern over modifier words with its operands and requirement (syntax: head of ops.def). All
+ * patterns of an op become one nondeterministic automaton, which is made deterministic here.
+ * Patterns have no loops, so the automaton is acyclic; states are created depth first and interned
+ * by content, so it is minimal, and ops share equal tails.
  *
  *   add:  (0) -.s32-> (1: form 3)         checking an instruction is walking its modifiers, one
  *          |  -.rn--> (2) -.f32-> (1')    binary search a word; the state reached names the forms
  *          |  -.f32-> (1')                whose operands may follow
  *
- * A wrong row is reported as `file:line: error: ...`, the exit status is 1 and nothing is written.
- */
+ * An invalid row is reported as `file:line: error: …`; the exit status is then 1 and nothing is
+ * written. */
 #include "tools/gen/gen_ptx.h"
 
 #include "ptx/word_hash.h"
@@ -72,7 +71,7 @@ static int find_class(const char *name) {
   gen_fault("unknown class '%s'", name);
   return 0;
 }
-/* Closes the group of ops that is being read. */
+/* Ends the current group of ops. */
 static void finish_group(void) {
   if (g.group_count == 0) return;
   int line = g.ops[g.group_first].line;
@@ -138,7 +137,7 @@ static bool parse_type(const char *s, int *type) {
   return false;
 }
 
-/* Reads one operand word: see the head of ops.def. */
+/* Parses one operand word: see the head of ops.def. */
 static bool parse_shape(char *s, struct shape *out) {
   size_t n = strlen(s);
   if (n > 1 && s[n - 1] == '?') {
@@ -168,7 +167,7 @@ static bool parse_shape(char *s, struct shape *out) {
   } else if (colon && s[0] == 'v') {
     out->kind = S_VECTOR;
     *colon = 0;
-    if (strcmp(s, "v") == 0) out->count = 0;         /* as .v2, .v4, .v8 says; none: a value */
+    if (strcmp(s, "v") == 0) out->count = 0;         /* from .v2, .v4, .v8; without them a scalar */
     else if (strcmp(s, "v*") == 0) out->count = 255; /* any number */
     else if ((out->count = atoi(s + 1)) <= 0) return false;
     s = colon + 1;
@@ -178,7 +177,7 @@ static bool parse_shape(char *s, struct shape *out) {
   return parse_type(s, &out->type);
 }
 
-/* Equal operand lists are stored once. */
+/* Interns an operand list. */
 static int intern_shapes(int first, int count) {
   for (int i = 0; i + count <= first; i++)
     if (memcmp(&g.shapes[i], &g.shapes[first], (size_t)count * sizeof(struct shape)) == 0) {
@@ -206,8 +205,7 @@ static void parse_operands(char *text, struct form *f) {
     struct shape *s = &g.shapes[take(&g.shape_count, MAX_SHAPES, "operands")];
     memset(s, 0, sizeof *s);
     if (!parse_shape(w, s)) gen_fault("'%s' is not an operand", w);
-    if (seen_optional && !s->optional)
-      gen_fault("required operand after an optional one");
+    if (seen_optional && !s->optional) gen_fault("required operand after an optional one");
     seen_optional |= s->optional;
     if (!s->optional) f->min_count++;
     f->shape_count++;
@@ -217,7 +215,7 @@ static void parse_operands(char *text, struct form *f) {
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* Cuts `text` at " : "; returns the rest or NULL. */
+/* Splits `text` at " : "; returns the rest or NULL. */
 static char *cut(char *text) {
   char *colon = strstr(text, " : ");
   if (!colon) return NULL;
@@ -248,7 +246,7 @@ static void read_form(char *row) {
 
 enum { MAX_BRACES = 64 };
 
-/* The words that `a{x,y}b`, `a{0-31}` or `a{8-64/8}` stands for; returns how many. */
+/* Expands `a{x,y}b`, `a{0-31}` or `a{8-64/8}`; returns the number of words. */
 static int expand_braces(const char *word, char texts[MAX_BRACES][128]) {
   const char *open = strchr(word, '{'), *close = open ? strchr(open, '}') : NULL;
   int from, to, by = 1, head = open ? (int)(open - word) : 0, count = 0;
@@ -327,7 +325,7 @@ static void read_set(char *row) {
   s->count = l.count;
 }
 
-/* `name .WORD ID`: the C name of a word, where two would share one. */
+/* `name .WORD ID`: the C name of a word, if two words would share one. */
 static void read_name(char *row) {
   char word[62], id[62];
   if (sscanf(row, " .%60s %60s", word, id) != 2) {
@@ -377,7 +375,7 @@ static void add_special(const char *name, int type, int need) {
   w->need = need;
 }
 
-/* `special NAME TYPE [REQUIREMENT]`; NAME may hold {x,y,z} or {0-31}. */
+/* `special NAME TYPE [REQUIREMENT]`; NAME may contain {x,y,z} or {0-31}. */
 static void read_special(char *row) {
   char *save = NULL;
   char *name = strtok_r(row, " \t", &save), *type_name = strtok_r(NULL, " \t", &save);

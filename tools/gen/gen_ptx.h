@@ -1,5 +1,5 @@
-/* What the two halves of gen_ptx share: rows and words (gen_ptx.c), and the automaton that patterns
- * over modifier words become (gen_ptx_automaton.c). */
+/* Shared by the two halves of gen_ptx: rows and words (gen_ptx.c), and the automaton of patterns
+ * over modifier words (gen_ptx_automaton.c). */
 #ifndef NVM_PTX_GEN_PTX_H
 #define NVM_PTX_GEN_PTX_H
 
@@ -24,10 +24,10 @@ struct word {
   char text[64];
   const char *id; /* as part of a C name */
   int line;
-  int need;    /* modifiers: index of a requirement that it always has; specials too */
+  int need;    /* modifiers: index of its requirement; specials too */
   int bits;    /* types: width; 0: not a type */
   char kind;   /* types: 'u' 's' 'b' 'f' 'x' (packed) 'p' */
-  int op_need; /* modifiers: requirement inside the op that is being read */
+  int op_need; /* modifiers: requirement inside the current op */
   int type;    /* specials: modifier index of their type */
 };
 
@@ -77,7 +77,7 @@ struct op {
   int line, class, state;
 };
 
-/* The generator's whole state. */
+/* The state of the generator. */
 extern struct gen {
   struct word mods[MAX_MODS];
   int mod_count;
@@ -112,7 +112,7 @@ extern struct gen {
   int memo_count;
   int state_slots[1 << 17];
   int memo_slots[1 << 17];
-  int group_first, group_count; /* ops of the group that is being read */
+  int group_first, group_count; /* ops of the current group */
   int group_start;              /* nondeterministic start state, -1: none yet */
 } g;
 
@@ -121,19 +121,19 @@ struct list {
   int count, capacity;
 };
 
-/* Adds to a list; ends the program if memory is out. */
+/* Adds to a list; exits if out of memory. */
 void push(struct list *l, int value);
-/* The next free entry of one of g's tables; ends the run where it is too small. */
+/* The next free entry of one of g's tables; exits if the table is full. */
 int take(int *count, int limit, const char *what);
-/* The modifier `.text`, added if new, -1 if it is no word; `s` starts after the dot. */
+/* The modifier `.text`, added if new; -1 if it is not a word; `s` starts after the dot. */
 int find_mod(const char *s, size_t n);
-/* The set of that name, -1 if there is none. */
+/* The set of that name, or -1. */
 int find_set(const char *s, size_t n);
 
-/* The start of an automaton that reads the pattern, accepts `form`, and before that tries `others`
- * (-1: none); -1 if the pattern has a fault. */
+/* The start of an automaton that reads the pattern, accepts `form`, and also tries `others` (-1:
+ * none); -1 for an invalid pattern. */
 int automaton_add(const char *pattern, int form, int others);
-/* The deterministic state of that start. */
+/* The deterministic state of a start. */
 int automaton_state(int start);
 
 #endif

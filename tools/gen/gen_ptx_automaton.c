@@ -1,5 +1,5 @@
-/* The automaton of gen_ptx: patterns over modifier words, read, made nondeterministic from their
- * ends backwards, and deterministic and minimal; see gen_ptx.c. */
+/* The automaton of gen_ptx: patterns over modifier words are parsed, compiled backwards to a
+ * nondeterministic automaton, then made deterministic and minimal; see gen_ptx.c. */
 #include "tools/gen/gen_ptx.h"
 
 #include "ptx/word_hash.h"
@@ -143,7 +143,7 @@ void push(struct list *l, int value) {
   l->data[l->count++] = value;
 }
 
-/* Adds what is reached from `s` without reading; each state once per stamp. */
+/* Adds the states reachable from `s` without reading, each once per stamp. */
 static void add_closure(struct list *l, int s) {
   if (g.stamps[s] == g.stamp) return;
   g.stamps[s] = g.stamp;
@@ -164,17 +164,16 @@ static bool same_shapes(const struct form *a, const struct form *b) {
   return a->first_shape == b->first_shape;
 }
 
-/* Two forms that no operand tells apart are a mistake in the table. */
+/* Reports two forms that no operand distinguishes. */
 static void check_distinct(const struct list *forms) {
   for (int i = 0; i < forms->count; i++)
     for (int j = i + 1; j < forms->count; j++) {
       const struct form *a = &g.forms[forms->data[i]], *b = &g.forms[forms->data[j]];
-      if (same_shapes(a, b))
-        gen_fault_at(b->line, "ambiguous with the form in line %d", a->line);
+      if (same_shapes(a, b)) gen_fault_at(b->line, "ambiguous with the form in line %d", a->line);
     }
 }
 
-/* The state with these steps and forms, new or known. Both are at the ends of their tables. */
+/* Interns the state with these steps and forms, which are at the ends of their tables. */
 static int intern_state(int first_step, int first_form) {
   struct state n = {first_step, g.step_count - first_step, first_form, g.accept_count - first_form};
   uint32_t h = 0;
@@ -207,7 +206,7 @@ static int intern_state(int first_step, int first_form) {
 
 static int determinize(struct list *set);
 
-/* All words that can be read in the set, sorted, each once. */
+/* The distinct words that can be read in the set, sorted. */
 static struct list words_of(const struct list *set) {
   struct list words = {0};
   for (int i = 0; i < set->count; i++)
@@ -247,7 +246,7 @@ static int make_state(const struct list *set) {
   return intern_state(first_step, first_form);
 }
 
-/* The deterministic state of a set of nondeterministic ones; takes the set over. */
+/* The deterministic state of a set of nondeterministic ones; takes ownership of the set. */
 static int determinize(struct list *set) {
   if (set->count) qsort(set->data, (size_t)set->count, sizeof(int), compare_ints);
   uint32_t mask = (1u << 17) - 1;

@@ -1,4 +1,4 @@
-/* Tables in, tables out; see gen_table.h. */
+/* Reading and writing tables; see gen_table.h. */
 #include "tools/gen/gen_table.h"
 
 #include <ctype.h>
@@ -99,12 +99,12 @@ static void end_row(struct gen_text *row, void (*read)(char *)) {
   row->length = 0;
 }
 
-/* Calls `read` for each row of gen_table.path; false if the file can't be read. */
+/* Calls `read` for each row of gen_table.path; false if the file cannot be read. */
 static bool read_rows(bool indented, void (*read)(char *text)) {
   char line[8192];
   struct gen_text row = {0};
   FILE *file = fopen(gen_table.path, "rb");
-  bool open = false; /* a `\` ended the line before */
+  bool open = false; /* the previous line ended in `\` */
   int number = 0;
   if (!file) return false;
   while (fgets(line, sizeof line, file)) {
@@ -133,7 +133,7 @@ static bool read_rows(bool indented, void (*read)(char *text)) {
 static struct { char name[32], text[128]; } names[GEN_MAX_NAMES];
 static int name_count;
 
-/* `req NAME @source "REQUIREMENT"`, checked by gen_target; other rows are not of interest here. */
+/* `req NAME @source "REQUIREMENT"`, checked by gen_target; other rows are ignored. */
 static void read_name(char *row) {
   if (strncmp(row, "req ", 4) != 0) return;
   if (name_count == GEN_MAX_NAMES) gen_fault("more than %d names of requirements", name_count);
@@ -142,7 +142,7 @@ static void read_name(char *row) {
     name_count++;
 }
 
-/* `$NAME` becomes what it stands for. */
+/* Expands `$NAME`. */
 static char *expand_names(const char *text) {
   struct gen_text t = {0};
   gen_add_bytes(&t, "", 0);
@@ -201,7 +201,7 @@ static bool write_file(const char *path, void (*write)(FILE *)) {
   return fclose(out) == 0 && good;
 }
 
-/* Files are written beside their final names and renamed. */
+/* Files are written to temporary names and renamed. */
 static int write_files(const char *folder, const struct generator *g) {
   char path[2][1024], new_path[2][1100];
   int count = g->files[1].name ? 2 : 1;

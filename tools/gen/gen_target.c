@@ -1,10 +1,10 @@
 /* gen_target: turns target/nvptx.def into nvptx_tables.h (enums, counts) and nvptx_tables.inc
  * (tables). Run at build: gen_target TABLE OUTDIR.
  *
- * Problem: dozens of facts about each GPU are needed in six folders, and must agree.
- * Approach: read the whole table into rows of words, check every row, then write both files. All
- * faults of a run are printed as `file:line: error: …`; any fault means exit status 1 and no
- * output. The language of the table is described at its top.
+ * Problem: six folders need dozens of facts about each GPU, which must agree. Approach: read the
+ * whole table into rows of words, check every row, then write both files. All faults of a run are
+ * printed as `file:line: error: …`; any fault means exit status 1 and no output. The language of
+ * the table is described at its top.
  *
  * Stages, in this order below: reading (text to rows), checking (rows to facts), writing. */
 #include "tools/gen/gen_table.h"
@@ -44,8 +44,8 @@ enum kind {
 
 static const struct {
   const char *name;
-  const char *words; /* that a row of this kind may hold, beside its columns */
-  enum kind columns; /* the kind of row that declares its columns; K_COUNT: it has none */
+  const char *words; /* allowed in a row of this kind, besides its columns */
+  enum kind columns; /* the kind of row that declares its columns; K_COUNT: none */
   bool described;    /* its text needs a source */
 } kinds[K_COUNT] = {
     [K_SOURCE] = {"source", " ", K_COUNT, false},
@@ -71,7 +71,7 @@ static const struct {
 struct word {
   const char *key;
   const char *value;
-  int source; /* row of the source it stands under, or -1 */
+  int source; /* row of its source, or -1 */
   bool unverified;
 };
 
@@ -79,7 +79,7 @@ struct row {
   enum kind kind;
   const char *name;
   const char *text; /* the "..." of the row, or "" */
-  int source;       /* that the row's text stands under, or -1 */
+  int source;       /* of the row's text, or -1 */
   bool unverified;
   struct word words[MAX_WORDS];
   int word_count;
@@ -112,14 +112,14 @@ static struct {
 
 /* ---- reading ---- */
 
-/* Returns the row of that kind and name, or -1. */
+/* The row of that kind and name, or -1. */
 static int find_row(enum kind kind, const char *name) {
   for (int i = 0; name && i < g.row_count; i++)
     if (g.rows[i].kind == kind && strcmp(g.rows[i].name, name) == 0) return i;
   return -1;
 }
 
-/* Cuts "[U]" off a source's name and looks it up. */
+/* Strips "[U]" from a source's name and looks it up. */
 static int read_source(char *name, bool *unverified) {
   size_t length = strlen(name);
   *unverified = length > 3 && strcmp(name + length - 3, "[U]") == 0;
@@ -151,8 +151,8 @@ static void add_word(struct row *row, char *text) {
   word->source = read_source(at + 1, &word->unverified);
 }
 
-/* The next word of a row, NUL-terminated in place; NULL at the end. Quotes are cut off and *quoted
- * says that there were some. */
+/* The next word of a row, NUL-terminated in place; NULL at the end. Quotes are stripped; *quoted:
+ * there were some. */
 static char *next_word(char **cursor, bool *quoted) {
   char *p = *cursor + strspn(*cursor, " \t");
   *quoted = *p == '"';
@@ -192,7 +192,7 @@ static const struct word *find_word(const struct row *row, const char *key) {
   return NULL;
 }
 
-/* Reads a word's number; a fault if it is none or has no source. */
+/* Parses a word's number; an error if it is invalid or has no source. */
 static struct number number_of(const struct word *word) {
   struct number n = {.source = word->source, .unverified = word->unverified, .set = true};
   char *end = NULL;
@@ -204,7 +204,7 @@ static struct number number_of(const struct word *word) {
   return n;
 }
 
-/* The row's number under `key`, which must be there. */
+/* The row's number under `key`, which is required. */
 static unsigned long need_number(const struct row *row, const char *key) {
   const struct word *word = find_word(row, key);
   if (word) return number_of(word).value;
@@ -212,7 +212,7 @@ static unsigned long need_number(const struct row *row, const char *key) {
   return 0;
 }
 
-/* May a row of `kind` hold this word, as a column or otherwise? */
+/* Whether a row of `kind` allows this word, as a column or otherwise. */
 static bool word_allowed(enum kind kind, const char *key) {
   char padded[64];
   enum kind columns = kinds[kind].columns;
@@ -244,7 +244,7 @@ static int count_rows(enum kind kind) {
   return n;
 }
 
-/* Takes over the numbers of the row that like= names; it must stand above. */
+/* Copies the numbers of the row named by like=, which must precede this one. */
 static void take_over(int index, const struct word *like) {
   const char *kind = kinds[g.rows[index].kind].name, *name = like->value ? like->value : "";
   int base = find_row(g.rows[index].kind, name);
@@ -252,7 +252,7 @@ static void take_over(int index, const struct word *like) {
   else memcpy(g.numbers[index], g.numbers[base], sizeof g.numbers[base]);
 }
 
-/* A row with columns: each is given, or taken over, or (in operations) has no meaning. */
+/* Checks that each column is given, copied or (in operations) undefined. */
 static void check_columns(int index) {
   const struct row *row = &g.rows[index], *column;
   struct number *mine = g.numbers[index];
@@ -266,7 +266,7 @@ static void check_columns(int index) {
   }
 }
 
-/* The row's word `key` must name a row of `kind`. */
+/* Checks that the row's word `key` names a row of `kind`. */
 static void need_reference(const struct row *row, const char *key, enum kind kind) {
   const struct word *word = find_word(row, key);
   if (!word) gen_fault("%s '%s' lacks '%s='", kinds[row->kind].name, row->name, key);
@@ -274,7 +274,7 @@ static void need_reference(const struct row *row, const char *key, enum kind kin
     gen_fault("unknown %s '%s'", kinds[kind].name, word->value ? word->value : "");
 }
 
-/* Every generation has a throughput and a latency row, in the same order. */
+/* Checks that every generation has a throughput and a latency row, in the same order. */
 static void check_generations(void) {
   const struct row *throughput = NULL, *latency;
   for (int i = 0; (latency = nth_row(K_LATENCY, i)); i++) {
@@ -310,7 +310,7 @@ static bool split_type_name(const char *name, struct machine_type *type) {
   return !*rest && type->bits <= 128;
 }
 
-/* The action a row names with `key`: an index into the enum's names, or -1. */
+/* The action that a row names with `key`: an index into the enum's names, or -1. */
 static int action_of(const struct row *row, const char *key) {
   static const char *const names[] = {"legal", "promote", "expand", "scalarize", "split"};
   const struct word *word = find_word(row, key);
@@ -355,7 +355,7 @@ static void check_cpu(const struct row *row) {
   need_reference(row, "timing", K_THROUGHPUT);
 }
 
-/* "fma-level=1": the table's reader has cut the row's name at no '=', so it is still whole. */
+/* "fma-level=1": the reader does not split the row's name at '='. */
 static void split_group(struct feature *f) {
   const char *equals = strchr(f->key, '=');
   if (!equals) return;
@@ -454,7 +454,7 @@ static const char *c_name(const char *text) { return gen_name(text, strlen(text)
 static const struct {
   enum kind kind;
   const char *tag, *prefix; /* of the enum of its rows */
-  bool none;                /* it begins with PREFIX_NONE */
+  bool none;                /* it starts with PREFIX_NONE */
 } enums[] = {{K_SOURCE, "source", "SOURCE", false},
              {K_FAMILY, "family", "FAMILY", true},
              {K_LIMIT, "limit", "LIMIT", false},
@@ -513,10 +513,11 @@ static void write_bits(FILE *out, const uint64_t bits[FEATURE_WORDS]) {
   fputc('}', out);
 }
 
-/* What every feature implies as a feature, and every CPU for tuning (seed 5): asserted. */
+/* Implications of features among features, and of CPUs for tuning (seed 5): none, asserted. */
 static const uint64_t no_bits[FEATURE_WORDS];
 
-/* What a feature's row implies: a CPU its own bit and that of implies=, others nothing. */
+/* The implied bits of a feature's row: for a CPU its own bit and that of implies=, otherwise
+ * none. */
 static void implied_bits(const struct feature *f, uint64_t bits[FEATURE_WORDS]) {
   const struct word *implies = find_word(f->row, "implies");
   int self = (int)(f - g.features), other = implies ? find_feature(implies->value) : self;
@@ -584,7 +585,7 @@ static void write_features(FILE *out) {
   fputs("};\n\n", out);
 }
 
-/* The numbers of a row: value, source, [U]. A number without a source (no meaning) is {0}. */
+/* Writes the numbers of a row: value, source, [U]. A number without a source (undefined) is {0}. */
 static void write_numbers(FILE *out, int row) {
   int columns = count_rows(kinds[g.rows[row].kind].columns);
   fputs(".number = {\n", out);
@@ -657,7 +658,7 @@ static unsigned long long key_word(const char *key, size_t at) {
   return word;
 }
 
-/* C can't compare strings in a constant expression; it can compare their bytes as numbers. */
+/* C cannot compare strings in a constant expression, but it can compare their bytes as numbers. */
 static void write_order_assert(FILE *out, const char *a, const char *b) {
   fputs("_Static_assert(", out);
   for (size_t at = 0; at < 24; at += 8)
@@ -666,7 +667,7 @@ static void write_order_assert(FILE *out, const char *a, const char *b) {
   fprintf(out, "0)))))), \"%s sorts before %s\");\n", a, b);
 }
 
-/* For a feature with cpus=N: so many CPU rows imply it. Sums the bits as emitted. */
+/* For a feature with cpus=N: N CPU rows imply it. Sums the emitted bits. */
 static void write_count_assert(FILE *out, const struct feature *f, const char *count) {
   unsigned bit = (unsigned)(f - g.features);
   fputs("_Static_assert(0", out);
@@ -679,7 +680,7 @@ static void write_count_assert(FILE *out, const struct feature *f, const char *c
   fprintf(out, " == %s, \"%s CPUs imply %s\");\n", count, count, f->key);
 }
 
-/* Each CPU has its own bit and that of no other CPU. */
+/* Each CPU has its own bit and no other CPU's. */
 static void write_self_assert(FILE *out, const struct feature *f) {
   uint64_t bits[FEATURE_WORDS], cpu_bits[FEATURE_WORDS] = {0};
   int self = (int)(f - g.features);
@@ -700,7 +701,7 @@ static void write_zero_assert(FILE *out, const char *key, const char *what) {
   fprintf(out, ") == 0, \"%s %s\");\n", key, what);
 }
 
-/* What must hold of the tables, proved by the compiler. */
+/* Properties of the tables that the compiler asserts. */
 static void write_asserts(FILE *out) {
   const struct feature *list[MAX_FEATURES];
   fputs(
