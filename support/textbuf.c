@@ -18,10 +18,15 @@ enum { GUARD = 0xA5 };
 
 void textbuf_init(struct textbuf *b, struct arena *arena) { *b = (struct textbuf){.arena = arena}; }
 
+void textbuf_init_fixed(struct textbuf *b, char *bytes, size_t size) {
+  memset(bytes, 0, size);
+  *b = (struct textbuf){.bytes = bytes, .capacity = size - 1};
+}
+
 #ifndef NDEBUG
 /* Whether the guard bytes after the capacity are intact; true if there are none. */
 static bool is_guarded(const struct textbuf *b) {
-  for (int k = 0; b->bytes && k < GUARD_BYTES; k++)
+  for (int k = 0; b->arena && b->bytes && k < GUARD_BYTES; k++)
     if ((unsigned char)b->bytes[b->capacity + (size_t)k] != GUARD) return false;
   return b->length <= b->capacity;
 }
@@ -31,6 +36,7 @@ static bool is_guarded(const struct textbuf *b) {
 static bool reserve(struct textbuf *b, size_t more) {
   assert(is_guarded(b));
   if (more <= b->capacity - b->length) return true;
+  if (!b->arena) return false;
   if (more > SIZE_MAX / 2 - b->length) {
     b->arena->failed = true;
     return false;
@@ -49,6 +55,7 @@ static bool reserve(struct textbuf *b, size_t more) {
 }
 
 void textbuf_write(struct textbuf *b, const char *bytes, size_t length) {
+  if (!b->arena && length > b->capacity - b->length) length = b->capacity - b->length;
   if (length == 0 || !reserve(b, length)) return;
   memcpy(b->bytes + b->length, bytes, length);
   b->length += length;

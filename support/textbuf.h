@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct textbuf {
-  struct arena *arena; /* borrowed */
+  struct arena *arena; /* borrowed; NULL: of fixed size */
   char *bytes;
   size_t length;
   size_t capacity;
@@ -24,6 +24,9 @@ struct text_room {
 };
 
 static inline struct nvm_text text_of(const char *s) { return (struct nvm_text){s, strlen(s)}; }
+
+/* A NUL-terminated text in `size` > 0 bytes of the caller's; what does not fit is dropped. */
+void textbuf_init_fixed(struct textbuf *b, char *bytes, size_t size);
 
 /* An empty buffer; after a failed request (arena->failed) writes are dropped. */
 void textbuf_init(struct textbuf *b, struct arena *arena);

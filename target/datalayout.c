@@ -7,7 +7,7 @@
  * Alignments are kept as log2 of bytes plus 1 in the draft. */
 #include "target/datalayout.h"
 
-#include "target/writer.h"
+#include "support/textbuf.h"
 
 enum {
   INT_CLASSES = 8,     /* widths 2^0 .. 2^7 */
@@ -182,63 +182,56 @@ enum datalayout_status datalayout_parse(struct nvm_layout *layout, const char *t
   return DATALAYOUT_OK;
 }
 
-size_t datalayout_describe(const struct datalayout_error *error, const char *text, char *buffer,
-                           size_t size) {
-  struct writer w = writer_start(buffer, size);
-  if (error->status == DATALAYOUT_EMPTY) writer_text(&w, "Empty target data layout, must exist");
-  if (error->status != DATALAYOUT_SYNTAX && error->status != DATALAYOUT_UNSUPPORTED)
-    return w.length;
-  writer_text(&w, "Invalid target data layout: ");
-  writer_text(&w, error->status == DATALAYOUT_SYNTAX ? "cannot parse '" : "unsupported '");
-  writer_bytes(&w, text + error->begin, error->length);
-  writer_text(&w, "'\nExample valid data layout:\n32-bit: ");
-  writer_text(&w, variant_text[DATALAYOUT_32]);
-  writer_text(&w, "\n64-bit: ");
-  writer_text(&w, variant_text[DATALAYOUT_64]);
-  return w.length;
+void datalayout_describe(const struct datalayout_error *error, const char *text, char *buffer,
+                         size_t size) {
+  struct textbuf b;
+  textbuf_init_fixed(&b, buffer, size);
+  if (error->status == DATALAYOUT_EMPTY) textbuf_puts(&b, "Empty target data layout, must exist");
+  if (error->status != DATALAYOUT_SYNTAX && error->status != DATALAYOUT_UNSUPPORTED) return;
+  textbuf_format(&b,
+                 "Invalid target data layout: %s '%t'\nExample valid data layout:\n"
+                 "32-bit: %s\n64-bit: %s",
+                 error->status == DATALAYOUT_SYNTAX ? "cannot parse" : "unsupported",
+                 (struct nvm_text){text + error->begin, error->length}, variant_text[DATALAYOUT_32],
+                 variant_text[DATALAYOUT_64]);
 }
 
 /* ---- comparing ---- */
 
-static void write_difference(struct writer *w, const char *what, unsigned which, const char *has,
-                             unsigned a, unsigned b) {
-  writer_text(w, what);
-  writer_unsigned(w, which);
-  writer_text(w, has);
-  writer_unsigned(w, a);
-  writer_text(w, " bits in one and ");
-  writer_unsigned(w, b);
-  writer_text(w, " in the other");
+static void write_difference(struct textbuf *b, const char *what, unsigned which, const char *has,
+                             unsigned first, unsigned second) {
+  textbuf_format(b, "%s%u%s%u bits in one and %u in the other", what, which, has, first, second);
 }
 
 /* Compares alignments of widths 2^0, 2^1, ...; writes the first difference. */
-static bool same_alignments(struct writer *w, const char *what, const uint8_t *a, const uint8_t *b,
-                            int classes) {
+static bool same_alignments(struct textbuf *out, const char *what, const uint8_t *a,
+                            const uint8_t *b, int classes) {
   for (int k = 0; k < classes; k++) {
     if (a[k] == b[k]) continue;
     unsigned natural = k > 3 ? (unsigned)k - 3 : 0;
     unsigned bits_a = 8u << (a[k] == NATURAL ? natural : a[k]);
     unsigned bits_b = 8u << (b[k] == NATURAL ? natural : b[k]);
     if (bits_a == bits_b) continue;
-    write_difference(w, what, 1u << k, " are aligned to ", bits_a, bits_b);
+    write_difference(out, what, 1u << k, " are aligned to ", bits_a, bits_b);
     return false;
   }
   return true;
 }
 
-static bool same_layout(struct writer *w, const struct nvm_layout *a, const struct nvm_layout *b) {
+static bool same_layout(struct textbuf *out, const struct nvm_layout *a,
+                        const struct nvm_layout *b) {
   for (unsigned s = 0; s < LAYOUT_POINTERS; s++) {
     if (a->pointer_bits[s] == b->pointer_bits[s]) continue;
-    write_difference(w, "pointers of address space ",
+    write_difference(out, "pointers of address space ",
                      s < LAYOUT_ADDRESS_SPACES ? s : LAYOUT_PARAM_SPACE, " have ",
                      a->pointer_bits[s], b->pointer_bits[s]);
     return false;
   }
-  return same_alignments(w, "integers of bits ", a->int_align_log2, b->int_align_log2,
+  return same_alignments(out, "integers of bits ", a->int_align_log2, b->int_align_log2,
                          INT_CLASSES) &&
-         same_alignments(w, "floats of bits ", a->float_align_log2, b->float_align_log2,
+         same_alignments(out, "floats of bits ", a->float_align_log2, b->float_align_log2,
                          FLOAT_CLASSES) &&
-         same_alignments(w, "vectors of bits ", a->vector_align_log2, b->vector_align_log2,
+         same_alignments(out, "vectors of bits ", a->vector_align_log2, b->vector_align_log2,
                          VECTOR_CLASSES);
 }
 
@@ -249,15 +242,16 @@ static bool is_link_form(const char *text, size_t length) {
 bool datalayout_compatible(const char *a, size_t a_length, const char *b, size_t b_length,
                            char *why, size_t size) {
   struct nvm_layout first, second;
-  struct writer w = writer_start(why, size);
+  struct textbuf out;
+  textbuf_init_fixed(&out, why, size);
   if (datalayout_parse(&first, a, a_length, NULL) != DATALAYOUT_OK ||
       datalayout_parse(&second, b, b_length, NULL) != DATALAYOUT_OK) {
-    writer_text(&w, "invalid data layout");
+    textbuf_puts(&out, "invalid data layout");
     return false;
   }
   bool wide = first.pointer_bits[0] == 64 && second.pointer_bits[0] == 64;
   if (wide && (is_link_form(a, a_length) || is_link_form(b, b_length))) return true;
-  return same_layout(&w, &first, &second);
+  return same_layout(&out, &first, &second);
 }
 
 void datalayout_adopt(struct nvm_layout *layout, unsigned pointer_bits,
@@ -281,9 +275,10 @@ struct nvm_target datalayout_target(const struct nvm_layout *layout,
 bool datalayout_agrees(const struct nvm_layout *layout, const struct nvm_target *target, char *why,
                        size_t size) {
   struct nvm_layout wanted = *layout;
-  struct writer w = writer_start(why, size);
+  struct textbuf out;
+  textbuf_init_fixed(&out, why, size);
   wanted.pointer_bits[0] = target->pointer_bits;
   if (target->short_shared_pointers) wanted.pointer_bits[3] = 32;
   if (!target->short_shared_pointers && target->pointer_bits == 64) wanted.pointer_bits[3] = 64;
-  return same_layout(&w, layout, &wanted);
+  return same_layout(&out, layout, &wanted);
 }

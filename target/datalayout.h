@@ -42,10 +42,10 @@ enum datalayout_status datalayout_parse(struct nvm_layout *layout, const char *t
                                         struct datalayout_error *error);
 
 /* Writes seed 1's message: "Empty target data layout, must exist", or "Invalid target data layout:
- * ..." and "Example valid data layout:" with a 32-bit and a 64-bit one, on separate lines. Returns
- * the length; the text was truncated unless that is below `size`. */
-size_t datalayout_describe(const struct datalayout_error *error, const char *text, char *buffer,
-                           size_t size);
+ * ..." and "Example valid data layout:" with a 32-bit and a 64-bit one, on separate lines. It is
+ * truncated to `size`. */
+void datalayout_describe(const struct datalayout_error *error, const char *text, char *buffer,
+                         size_t size);
 
 /* Whether modules with these layout strings can be linked: if both describe the same layout, or if
  * one is libdevice's short form `e-i64:64-v16:16-v32:32-n16:32:64` and the other is any 64-bit

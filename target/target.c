@@ -4,7 +4,6 @@
 
 #include "support/nearest.h"
 #include "target/options.h"
-#include "target/writer.h"
 
 #include <string.h>
 
@@ -193,55 +192,33 @@ enum tgt_status tgt_init(struct nvm_target *target, const struct tgt_options *op
 
 /* ---- errors as text ---- */
 
-static void write_quoted(struct writer *w, const char *before, const char *text) {
-  writer_text(w, before);
-  writer_text(w, " '");
-  writer_text(w, text);
-  writer_text(w, "'");
-}
-
-static void write_meant(struct writer *w, const char *nearest) {
-  if (!nearest) return;
-  write_quoted(w, "; did you mean", nearest);
-  writer_text(w, "?");
-}
-
-static void write_too_low(struct writer *w, const struct tgt_error *e) {
-  writer_text(w, e->text);
-  writer_text(w, " requires PTX ");
-  writer_ptx(w, e->needed);
-  writer_text(w, " or later; found PTX ");
-  writer_ptx(w, e->given);
-}
-
-static void write_unknown_ptx(struct writer *w, const struct tgt_error *e) {
-  write_quoted(w, "unknown PTX version", e->text);
-  writer_text(w, "; expected ");
-  writer_ptx(w, TGT_PTX_LOWEST);
-  writer_text(w, " to ");
-  writer_ptx(w, TGT_PTX_HIGHEST);
-}
-
-static void write_error(struct writer *w, const struct tgt_error *e) {
+static void write_error(struct textbuf *b, const struct tgt_error *e) {
   switch (e->status) {
     case TGT_OK: break;
-    case TGT_NO_CPU: writer_text(w, "no CPU selected"); break;
-    case TGT_UNKNOWN_CPU: write_quoted(w, "unknown CPU", e->text); break;
-    case TGT_UNKNOWN_FEATURE: write_quoted(w, "unknown feature", e->text); break;
+    case TGT_NO_CPU: textbuf_puts(b, "no CPU selected"); break;
+    case TGT_UNKNOWN_CPU: textbuf_format(b, "unknown CPU '%s'", e->text); break;
+    case TGT_UNKNOWN_FEATURE: textbuf_format(b, "unknown feature '%s'", e->text); break;
     case TGT_BAD_FEATURE_SIGN:
-      write_quoted(w, "expected '+' or '-' before feature", e->text);
+      textbuf_format(b, "expected '+' or '-' before feature '%s'", e->text);
       break;
-    case TGT_UNKNOWN_PTX: write_unknown_ptx(w, e); break;
-    case TGT_PTX_TOO_LOW: write_too_low(w, e); break;
-    case TGT_UNKNOWN_OPTION: write_quoted(w, "unknown option", e->text); break;
-    case TGT_BAD_OPTION_VALUE: write_quoted(w, "invalid value of option", e->text); break;
-    case TGT_REPEATED_OPTION: write_quoted(w, "duplicate option", e->text); break;
+    case TGT_UNKNOWN_PTX:
+      textbuf_format(b, "unknown PTX version '%s'; expected %u.%u to %u.%u", e->text,
+                     TGT_PTX_LOWEST / 10u, TGT_PTX_LOWEST % 10u, TGT_PTX_HIGHEST / 10u,
+                     TGT_PTX_HIGHEST % 10u);
+      break;
+    case TGT_PTX_TOO_LOW:
+      textbuf_format(b, "%s requires PTX %u.%u or later; found PTX %u.%u", e->text, e->needed / 10,
+                     e->needed % 10, e->given / 10, e->given % 10);
+      break;
+    case TGT_UNKNOWN_OPTION: textbuf_format(b, "unknown option '%s'", e->text); break;
+    case TGT_BAD_OPTION_VALUE: textbuf_format(b, "invalid value of option '%s'", e->text); break;
+    case TGT_REPEATED_OPTION: textbuf_format(b, "duplicate option '%s'", e->text); break;
   }
 }
 
-size_t tgt_describe_error(const struct tgt_error *error, char *buffer, size_t size) {
-  struct writer w = writer_start(buffer, size);
-  write_error(&w, error);
-  write_meant(&w, error->nearest);
-  return w.length;
+void tgt_describe_error(const struct tgt_error *error, char *buffer, size_t size) {
+  struct textbuf b;
+  textbuf_init_fixed(&b, buffer, size);
+  write_error(&b, error);
+  if (error->nearest) textbuf_format(&b, "; did you mean '%s'?", error->nearest);
 }

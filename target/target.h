@@ -139,9 +139,8 @@ struct tgt_error {
   unsigned given;
 };
 
-/* Writes the message: "unknown CPU 'sm_95'; did you mean 'sm_90'?". Returns its length; it was
- * truncated unless that is below `size`. */
-size_t tgt_describe_error(const struct tgt_error *error, char *buffer, size_t size);
+/* Writes the message: "unknown CPU 'sm_95'; did you mean 'sm_90'?". It is truncated to `size`. */
+void tgt_describe_error(const struct tgt_error *error, char *buffer, size_t size);
 
 /* ---- The target ---- */
 
@@ -247,9 +246,9 @@ bool tgt_has(const struct nvm_target *target, enum tgt_need need);
 unsigned tgt_ptx_needed(const struct nvm_target *target, const struct tgt_requirement *requirement);
 
 /* Writes the unmet requirement: "needs sm_90a and PTX 8.0; the target is sm_90; nearest CPU that
- * has it: sm_90a". Returns the length; the text was truncated unless that is below `size`. */
-size_t tgt_describe_missing(const struct nvm_target *target,
-                            const struct tgt_requirement *requirement, char *buffer, size_t size);
+ * has it: sm_90a". It is truncated to `size`. */
+void tgt_describe_missing(const struct nvm_target *target,
+                          const struct tgt_requirement *requirement, char *buffer, size_t size);
 
 /* ---- Types ---- */
 

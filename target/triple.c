@@ -1,7 +1,7 @@
 /* Parsing triples; see triple.h. */
 #include "target/triple.h"
 
-#include "target/writer.h"
+#include "support/textbuf.h"
 
 static const struct {
   const char *name;
@@ -74,20 +74,16 @@ static const char *expected(enum triple_rule rule) {
   return "";
 }
 
-size_t triple_describe(enum triple_status status, enum triple_rule rule, const char *text,
-                       size_t length, char *buffer, size_t size) {
-  struct writer w = writer_start(buffer, size);
-  if (status == TRIPLE_EMPTY) writer_text(&w, "Empty target triple, must exist");
-  if (status != TRIPLE_INVALID) return w.length;
-  writer_text(&w, "Invalid target triple (");
-  writer_bytes(&w, text, length);
-  writer_text(&w, "), ");
-  writer_text(&w, expected(rule));
-  for (int i = 0; i < TRIPLE_COUNT && rule != TRIPLE_LOOSE; i++) {
-    writer_text(&w, i ? ", " : " ");
-    writer_text(&w, known[i].name);
-  }
-  return w.length;
+void triple_describe(enum triple_status status, enum triple_rule rule, const char *text,
+                     size_t length, char *buffer, size_t size) {
+  struct textbuf b;
+  textbuf_init_fixed(&b, buffer, size);
+  if (status == TRIPLE_EMPTY) textbuf_puts(&b, "Empty target triple, must exist");
+  if (status != TRIPLE_INVALID) return;
+  textbuf_format(&b, "Invalid target triple (%t), %s", (struct nvm_text){text, length},
+                 expected(rule));
+  for (int i = 0; i < TRIPLE_COUNT && rule != TRIPLE_LOOSE; i++)
+    textbuf_format(&b, "%s %s", i ? "," : "", known[i].name);
 }
 
 unsigned triple_pointer_bits(const char *text, size_t length) {

@@ -33,10 +33,10 @@ enum { TRIPLE_COUNT = 8 };
 enum triple_status triple_parse(struct triple *triple, enum triple_rule rule, const char *text,
                                 size_t length);
 
-/* Writes seed 1's message: "Empty target triple, must exist", "Invalid target triple (x), ...".
- * Returns the length; the text was truncated unless that is below `size`. */
-size_t triple_describe(enum triple_status status, enum triple_rule rule, const char *text,
-                       size_t length, char *buffer, size_t size);
+/* Writes seed 1's message: "Empty target triple, must exist", "Invalid target triple (x), ...". It
+ * is truncated to `size`. */
+void triple_describe(enum triple_status status, enum triple_rule rule, const char *text,
+                     size_t length, char *buffer, size_t size);
 
 /* The eight triples, 0 <= i < TRIPLE_COUNT. */
 const char *triple_name(int i);

@@ -13,8 +13,8 @@
  *
  * sm_100f code runs on a device named sm_100, as `ptxas` 13.0 assembles it: a device named without
  * suffix is not less capable. It rejects `a` code there. */
+#include "support/textbuf.h"
 #include "target/target.h"
-#include "target/writer.h"
 
 unsigned tgt_ptx_for(const struct tgt_cpu *cpu) { return cpu->min_ptx; }
 
@@ -115,62 +115,44 @@ static const struct tgt_cpu *nearest_with(const struct tgt_cpu *cpu,
 
 /* ---- unmet requirements as text ---- */
 
-static void write_alternative(struct writer *w, unsigned full_sm) {
-  writer_text(w, "sm_");
-  writer_unsigned(w, full_sm / 100);
-  if (full_sm % 100 == 0) writer_text(w, " or later");
-  else if (full_sm % 100 == TGT_FULL_SM_FAMILY) writer_text(w, "f (or later in its family)");
-  else writer_text(w, "a");
-}
-
 /* "sm_100a or sm_120a", "tensor memory", "sm_30 or later, before sm_70". */
-static void write_cpus(struct writer *w, const struct tgt_requirement *r) {
+static void write_cpus(struct textbuf *b, const struct tgt_requirement *r) {
   for (int i = 0; i < r->count; i++) {
-    if (i > 0) writer_text(w, i + 1 < r->count || r->tmem ? ", " : " or ");
-    write_alternative(w, r->any_of[i]);
+    unsigned sm = r->any_of[i] / 100u, suffix = r->any_of[i] % 100u;
+    if (i > 0) textbuf_puts(b, i + 1 < r->count || r->tmem ? ", " : " or ");
+    textbuf_format(b, "sm_%u%s", sm,
+                   suffix == 0                    ? " or later"
+                   : suffix == TGT_FULL_SM_FAMILY ? "f (or later in its family)"
+                                                  : "a");
   }
-  if (r->tmem) writer_text(w, r->count > 0 ? " or tensor memory" : "tensor memory");
-  if (!r->before_sm) return;
-  writer_text(w, r->count > 0 || r->tmem ? ", before sm_" : "a CPU before sm_");
-  writer_unsigned(w, r->before_sm);
+  if (r->tmem) textbuf_puts(b, r->count > 0 ? " or tensor memory" : "tensor memory");
+  if (r->before_sm)
+    textbuf_format(b, r->count > 0 || r->tmem ? ", before sm_%u" : "a CPU before sm_%u",
+                   (unsigned)r->before_sm);
 }
 
 /* "PTX 6.3", "PTX 6.3 to before 6.5". */
-static void write_versions(struct writer *w, unsigned ptx, unsigned before) {
-  writer_text(w, "PTX ");
-  if (ptx != 0) writer_ptx(w, ptx);
-  if (before == 0) return;
-  writer_text(w, ptx != 0 ? " to before " : "before ");
-  writer_ptx(w, before);
+static void write_versions(struct textbuf *b, unsigned ptx, unsigned before) {
+  textbuf_puts(b, "PTX ");
+  if (ptx != 0) textbuf_format(b, "%u.%u", ptx / 10, ptx % 10);
+  if (before != 0)
+    textbuf_format(b, "%sbefore %u.%u", ptx != 0 ? " to " : "", before / 10, before % 10);
 }
 
-static void write_target(struct writer *w, const struct nvm_target *t) {
-  writer_text(w, "; the target is ");
-  writer_text(w, t->cpu->name);
-  if (!t->ptx) return;
-  writer_text(w, " with PTX ");
-  writer_ptx(w, t->ptx);
-}
-
-size_t tgt_describe_missing(const struct nvm_target *target,
-                            const struct tgt_requirement *requirement, char *buffer, size_t size) {
-  struct writer w = writer_start(buffer, size);
-  const struct tgt_requirement *r = requirement;
+void tgt_describe_missing(const struct nvm_target *target, const struct tgt_requirement *r,
+                          char *buffer, size_t size) {
+  struct textbuf b;
   unsigned needed = tgt_ptx_needed(target, r), ptx = needed ? needed : r->min_ptx;
   bool names_cpus = !needed; /* otherwise only the PTX version is too low */
-  writer_text(&w, "needs ");
-  if (names_cpus) write_cpus(&w, r);
-  if (ptx != 0 || r->before_ptx) {
-    if (names_cpus) writer_text(&w, " and ");
-    write_versions(&w, ptx, r->before_ptx);
-  }
-  write_target(&w, target);
+  textbuf_init_fixed(&b, buffer, size);
+  textbuf_puts(&b, "needs ");
+  if (names_cpus) write_cpus(&b, r);
+  if (names_cpus && (ptx != 0 || r->before_ptx)) textbuf_puts(&b, " and ");
+  if (ptx != 0 || r->before_ptx) write_versions(&b, ptx, r->before_ptx);
+  textbuf_format(&b, "; the target is %s", target->cpu->name);
+  if (target->ptx) textbuf_format(&b, " with PTX %u.%u", target->ptx / 10u, target->ptx % 10u);
   const struct tgt_cpu *near = needed ? NULL : nearest_with(target->cpu, r);
-  if (near) {
-    writer_text(&w, "; nearest CPU that has it: ");
-    writer_text(&w, near->name);
-  }
-  return w.length;
+  if (near) textbuf_format(&b, "; nearest CPU that has it: %s", near->name);
 }
 
 /* ---- types ---- */

@@ -377,10 +377,9 @@ static void an_unknown_cpu_is_named(void **state) {
   char text[200], cut[8];
   assert_int_equal(tgt_init(&t, &o, &error), TGT_NO_CPU);
   assert_int_equal(tgt_set_cpu(&o, "sm_95", 5, &error), TGT_UNKNOWN_CPU);
-  size_t length = tgt_describe_error(&error, text, sizeof text);
-  assert_int_equal(length, strlen(text));
+  tgt_describe_error(&error, text, sizeof text);
   assert_string_equal(text, "unknown CPU 'sm_95'; did you mean 'sm_90'?");
-  assert_int_equal(tgt_describe_error(&error, cut, sizeof cut), length); /* what it would be */
+  tgt_describe_error(&error, cut, sizeof cut);
   assert_string_equal(cut, "unknown");
   tgt_set_cpu_or_default(&o, "sm_95", 5); /* the library's compatibility mode */
   assert_string_equal(o.cpu->name, "sm_52");
@@ -547,8 +546,7 @@ static void assert_missing(const char *name, const char *features, const char *r
   struct tgt_requirement r = need(requirement);
   char text[200];
   assert_false(tgt_allows(&t, &r));
-  size_t length = tgt_describe_missing(&t, &r, text, sizeof text);
-  assert_int_equal(length, strlen(text));
+  tgt_describe_missing(&t, &r, text, sizeof text);
   assert_string_equal(text, message);
 }
 
