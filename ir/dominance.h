@@ -33,6 +33,10 @@ static inline struct nvm_block dominance_first_predecessor(const struct dominanc
                                                            struct nvm_block b) {
   return d->predecessors[d->first_predecessor[b.index]];
 }
+/* Iteration over the sources of the edges into b: d->predecessors[e]. */
+#define FOR_EACH_PREDECESSOR(d, b, e)                                                             \
+  for (uint32_t e = (d)->first_predecessor[(b).index]; e < (d)->first_predecessor[(b).index + 1]; \
+       e++)
 static inline bool dominance_reachable(const struct dominance *d, struct nvm_block b) {
   return d->enter[b.index] != 0;
 }

@@ -9,7 +9,7 @@
  * Requires:  nothing.
  * Preserves: everything but the alignments.
  * Cost:      linear in operands times the rounds: two or three for each of two solutions, at most
- *            16; and in accesses times the assumptions, at most MOST_ASSUMPTIONS.
+ *            16; and in accesses times the assumptions, at most MAX_ASSUMPTIONS.
  * Omits:     raising the alignment of variables; block copies; assumptions about integers.
  * Tests:     check/opt/infer-alignment.nvir. */
 #include "ir/dominance.h"
@@ -18,10 +18,10 @@
 #include "opt/passes.h"
 
 enum {
-  MOST = 31,        /* log2; also "not known yet" */
-  MOST_WRITTEN = 7, /* log2 of the largest alignment that is written: a cache line */
-  MOST_ROUNDS = 16,
-  MOST_ASSUMPTIONS = 64,
+  UNKNOWN_LOG2 = 31, /* log2; also "not known yet" */
+  MAX_WRITTEN = 7,   /* log2 of the largest alignment that is written: a cache line */
+  MAX_ROUNDS = 16,
+  MAX_ASSUMPTIONS = 64,
 };
 
 struct assumption {
@@ -31,7 +31,7 @@ struct assumption {
 };
 
 /* An instruction that computes a pointer. If it adds to a base, `zeros` is the number of trailing
- * zeros of the offset; before add_offsets() `base` is the object and `zeros` MOST. */
+ * zeros of the offset; before add_offsets() `base` is the object and `zeros` UNKNOWN_LOG2. */
 struct pointer {
   struct nvm_inst_id inst;
   struct nvm_value base; /* VALUE_NULL: not an addition */
@@ -57,13 +57,13 @@ struct aligner {
 
 static uint8_t log2_of(uint64_t x) {
   uint8_t n = 0;
-  while (n < MOST && x > 1) x >>= 1, n++;
+  while (n < UNKNOWN_LOG2 && x > 1) x >>= 1, n++;
   return n;
 }
 
 static uint8_t trailing_zeros(uint64_t x) {
   uint8_t n = 0;
-  while (n < MOST && !(x >> n & 1)) n++;
+  while (n < UNKNOWN_LOG2 && !(x >> n & 1)) n++;
   return n;
 }
 
@@ -92,21 +92,21 @@ static uint8_t object_log2(const struct aligner *g, struct nvm_value v) {
     if (variable->is_alias) return 0;
     return variable->align_log2 ? variable->align_log2 - 1 : type_log2(g, variable->value_type);
   }
-  return const_is_undef_or_poison(m, v) || const_is_zero(m, v) ? MOST : 0;
+  return const_is_undef_or_poison(m, v) || const_is_zero(m, v) ? UNKNOWN_LOG2 : 0;
 }
 
-static uint8_t of(const struct aligner *g, struct nvm_value v) {
+static uint8_t value_log2(const struct aligner *g, struct nvm_value v) {
   if (value_kind(v) == VALUE_INST) return g->log2[value_index(v)];
   if (value_kind(v) != VALUE_CONST) return object_log2(g, v);
   struct alias_address a = alias_decompose(g->f, v);
   uint8_t base = object_log2(g, a.base),
-          offset = a.offset ? trailing_zeros((uint64_t)a.offset) : MOST;
+          offset = a.offset ? trailing_zeros((uint64_t)a.offset) : UNKNOWN_LOG2;
   return a.term_count ? 0 : base < offset ? base : offset;
 }
 
 static bool note_pointer(struct aligner *g, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(g->f, id);
-  struct pointer p = {.inst = id, .zeros = MOST};
+  struct pointer p = {.inst = id, .zeros = UNKNOWN_LOG2};
   if (i->op == OP_GEP || i->op == OP_ADDRSPACECAST || i->op == OP_BITCAST)
     p.base = alias_underlying_object(g->f, value_of_inst(id));
   return VEC_PUSH(g->arena, &g->pointers, p);
@@ -114,13 +114,13 @@ static bool note_pointer(struct aligner *g, struct nvm_inst_id id) {
 
 static uint8_t address_log2(const struct aligner *g, const struct pointer *p) {
   if (value_equal(p->base, value_of_inst(p->inst))) return 0;
-  uint8_t base = of(g, p->base);
+  uint8_t base = value_log2(g, p->base);
   return p->zeros < base ? p->zeros : base;
 }
 
 static uint8_t transfer(const struct aligner *g, const struct pointer *p) {
   const struct nvm_inst *i = function_inst(g->f, p->inst);
-  uint8_t least = MOST;
+  uint8_t least = UNKNOWN_LOG2;
   switch ((enum op)i->op) {
     case OP_ALLOCA:
       return i->flags & ALLOCA_ALIGN_MASK ? (uint8_t)((i->flags & ALLOCA_ALIGN_MASK) - 1)
@@ -128,7 +128,7 @@ static uint8_t transfer(const struct aligner *g, const struct pointer *p) {
     case OP_PHI:
     case OP_SELECT:
       for (uint32_t k = i->op == OP_SELECT; k < i->operand_count; k += i->op == OP_PHI ? 2 : 1) {
-        uint8_t n = of(g, inst_operand(g->f, i, k));
+        uint8_t n = value_log2(g, inst_operand(g->f, i, k));
         least = n < least ? n : least;
       }
       return least;
@@ -143,11 +143,12 @@ static uint8_t transfer(const struct aligner *g, const struct pointer *p) {
 }
 
 /* Iterates over all pointers in layout order, in which most operands come before their users. False
- * if there is no fixpoint after MOST_ROUNDS, as in deeply nested loops. */
+ * if there is no fixpoint after MAX_ROUNDS, as in deeply nested loops. */
 static bool solve(struct aligner *g) {
   bool moved = true;
-  for (uint32_t k = 0; k < g->pointers.count; k++) g->log2[g->pointers.data[k].inst.index] = MOST;
-  for (int round = 0; moved && round < MOST_ROUNDS; round++) {
+  for (uint32_t k = 0; k < g->pointers.count; k++)
+    g->log2[g->pointers.data[k].inst.index] = UNKNOWN_LOG2;
+  for (int round = 0; moved && round < MAX_ROUNDS; round++) {
     moved = false;
     for (uint32_t k = 0; k < g->pointers.count; k++) {
       const struct pointer *p = &g->pointers.data[k];
@@ -182,7 +183,7 @@ static bool depend_on_operands(struct dependence *d, struct pointer *p) {
     struct alias_address a = alias_decompose(f, value_of_inst(p->inst));
     uint32_t zeros = alias_offset_zeros(f, &a);
     p->base = a.base; /* an inner address if there are too many terms */
-    p->zeros = zeros < MOST ? (uint8_t)zeros : MOST;
+    p->zeros = zeros < UNKNOWN_LOG2 ? (uint8_t)zeros : UNKNOWN_LOG2;
     return depend_on(d, a.base);
   }
   for (uint32_t k = 0; (i->op == OP_PHI || i->op == OP_SELECT) && k < i->operand_count; k++)
@@ -267,9 +268,9 @@ static uint8_t improved_log2(const struct aligner *g, struct candidate access) {
   const struct nvm_function *f = g->f;
   const struct nvm_inst *i = function_inst(f, access.inst);
   struct nvm_value pointer = inst_operand(f, i, i->op == OP_STORE);
-  uint8_t known = of(g, pointer), assumed = assumed_log2(g, access, pointer);
+  uint8_t known = value_log2(g, pointer), assumed = assumed_log2(g, access, pointer);
   if (assumed > known) known = assumed;
-  if (known > MOST_WRITTEN) known = MOST_WRITTEN;
+  if (known > MAX_WRITTEN) known = MAX_WRITTEN;
   if (known == 0) return 0;
   struct memory_access how = memory_access_unpack(i->aux);
   struct nvm_type type = i->op == OP_STORE ? value_type(f, inst_operand(f, i, 0)) : i->type;
@@ -286,7 +287,7 @@ static bool keep_improvable(struct aligner *g) {
   return kept != 0;
 }
 
-static bool raise(struct aligner *g, struct candidate access) {
+static bool raise_alignment(struct aligner *g, struct candidate access) {
   uint8_t log2 = improved_log2(g, access);
   if (log2 == 0) return false;
   struct nvm_inst *i = function_inst(g->f, access.inst);
@@ -309,13 +310,13 @@ enum nvm_status infer_alignment_run(struct nvm_function *f, struct pass_env *env
       return NVM_OUT_OF_MEMORY;
     if (!note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;
   }
-  if (g.assumptions.count > MOST_ASSUMPTIONS) g.assumptions.count = MOST_ASSUMPTIONS;
+  if (g.assumptions.count > MAX_ASSUMPTIONS) g.assumptions.count = MAX_ASSUMPTIONS;
   if (g.assumptions.count && !flow_dominance(env->flow, f, &g.dominance)) return NVM_OUT_OF_MEMORY;
   if (!solve(&g) || !keep_improvable(&g)) return NVM_OK;
   if (!add_offsets(&g)) return NVM_OUT_OF_MEMORY;
   if (!solve(&g)) return NVM_OK;
   uint64_t raised = 0;
-  for (uint32_t k = 0; k < g.accesses.count; k++) raised += raise(&g, g.accesses.data[k]);
+  for (uint32_t k = 0; k < g.accesses.count; k++) raised += raise_alignment(&g, g.accesses.data[k]);
   *env->statistic += raised;
   *changed = raised != 0;
   return NVM_OK;

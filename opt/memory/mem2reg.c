@@ -81,7 +81,7 @@ static bool is_promoted(const struct promoter *p, const struct variable *v) {
   return p->variable_of[v->alloca.index] != NO_VARIABLE;
 }
 
-static void give_up(struct promoter *p, const struct variable *v) {
+static void reject(struct promoter *p, const struct variable *v) {
   p->variable_of[v->alloca.index] = NO_VARIABLE;
 }
 
@@ -152,7 +152,7 @@ static bool find_variables(struct promoter *p, uint32_t *promoted) {
     struct variable *v = &p->variables.data[n];
     if (v->type.index == 0) v->type = TYPE_I32; /* never accessed */
     if (v->known_uses == f->uses.data[v->alloca.index]) ++*promoted;
-    else give_up(p, v);
+    else reject(p, v);
   }
   return true;
 }
@@ -189,12 +189,11 @@ static bool mark_live(struct placement *s, const access_list *list) {
   while (s->work.count) {
     struct nvm_block b = s->work.data[--s->work.count];
     if (marks_test_and_set(&s->live, b)) continue;
-    uint32_t edges = p->dom.first_predecessor[b.index + 1] - p->dom.first_predecessor[b.index] + 1;
+    uint32_t edges = dominance_predecessor_count(&p->dom, b) + 1;
     s->spent = s->budget < edges;
     if (s->spent) return true;
     s->budget -= edges;
-    for (uint32_t e = p->dom.first_predecessor[b.index]; e < p->dom.first_predecessor[b.index + 1];
-         e++) {
+    FOR_EACH_PREDECESSOR(&p->dom, b, e) {
       struct nvm_block from = p->dom.predecessors[e];
       if (s->stored.at[from.index] == s->stored.stamp) continue;
       if (!dominance_reachable(&p->dom, from)) continue;
@@ -222,8 +221,7 @@ static bool place_from(struct placement *s, struct nvm_block store, const uint32
   for (uint32_t k = frontier_start[store.index]; k < frontier_start[store.index + 1]; k++) {
     struct nvm_block join = frontier[k];
     if (s->live.at[join.index] != s->live.stamp || marks_test_and_set(&s->placed, join)) continue;
-    uint32_t edges =
-        s->p->dom.first_predecessor[join.index + 1] - s->p->dom.first_predecessor[join.index];
+    uint32_t edges = dominance_predecessor_count(&s->p->dom, join);
     if (s->operands < edges) return s->spent = true;
     s->operands -= edges;
     if (!VEC_PUSH(s->p->arena, &s->joins, join)) return false;
@@ -248,9 +246,8 @@ static bool compute_frontiers(struct promoter *p, uint64_t *budget, uint32_t **s
   for (int pass = 0; pass < 2; pass++) {
     memset(last, 0, blocks * sizeof *last);
     FOR_EACH_BLOCK(f, b) {
-      uint32_t first = d->first_predecessor[b.index], end = d->first_predecessor[b.index + 1];
-      if (end - first < 2 || !dominance_reachable(d, b)) continue;
-      for (uint32_t e = first; e < end; e++) {
+      if (dominance_predecessor_count(d, b) < 2 || !dominance_reachable(d, b)) continue;
+      FOR_EACH_PREDECESSOR(d, b, e) {
         struct nvm_block r = d->predecessors[e];
         if (!dominance_reachable(d, r)) continue;
         while (r.index != d->immediate[b.index].index && last[r.index] != b.index) {
@@ -272,7 +269,7 @@ static bool compute_frontiers(struct promoter *p, uint64_t *budget, uint32_t **s
   return true;
 }
 
-static void forget_unreachable(struct promoter *p, access_list *list) {
+static void drop_unreachable(struct promoter *p, access_list *list) {
   uint32_t count = 0;
   for (uint32_t k = 0; k < list->count; k++)
     if (dominance_reachable(&p->dom, list->data[k].block)) list->data[count++] = list->data[k];
@@ -298,7 +295,7 @@ static bool is_stored_first(const struct promoter *p, const access_list *list) {
 static bool place_variable(struct placement *s, uint32_t variable, const uint32_t *frontier_start,
                            const struct nvm_block *frontier) {
   access_list *list = &s->p->variables.data[variable].accesses;
-  forget_unreachable(s->p, list);
+  drop_unreachable(s->p, list);
   if (is_stored_first(s->p, list)) return true;
   s->live.stamp = s->stored.stamp = s->placed.stamp = variable + 1;
   for (uint32_t k = 0; k < list->count; k++)
@@ -312,7 +309,7 @@ static bool place_variable(struct placement *s, uint32_t variable, const uint32_
     struct nvm_block b = s->work.data[--s->work.count];
     if (!place_from(s, b, frontier_start, frontier)) return false;
   }
-  if (s->spent) give_up(s->p, &s->p->variables.data[variable]);
+  if (s->spent) reject(s->p, &s->p->variables.data[variable]);
   for (uint32_t k = 0; !s->spent && k < s->joins.count; k++)
     if (!make_phi(s->p, s->joins.data[k], variable)) return false;
   return true;
@@ -436,7 +433,7 @@ static bool rename_all(struct promoter *p) {
 /* --- The end --- */
 
 /* Accesses in unreachable blocks. */
-static void remove_leftovers(struct promoter *p) {
+static void remove_unreachable_accesses(struct promoter *p) {
   struct nvm_function *f = p->f;
   uint32_t left = 0;
   for (uint32_t v = 0; v < p->variables.count; v++)
@@ -462,7 +459,7 @@ enum nvm_status mem2reg_run(struct nvm_function *f, struct pass_env *env, bool *
   if (promoted == 0) return NVM_OK;
   if (!flow_dominance(env->flow, f, &p.dom) || !place_phis(&p)) return NVM_OUT_OF_MEMORY;
   if (!rewrite_init(&p.rewrite, f, env->arena) || !rename_all(&p)) return NVM_OUT_OF_MEMORY;
-  remove_leftovers(&p);
+  remove_unreachable_accesses(&p);
   for (uint32_t v = 0; v < p.variables.count; v++) {
     struct nvm_inst_id alloca = p.variables.data[v].alloca;
     if (!is_promoted(&p, &p.variables.data[v])) continue;

@@ -14,7 +14,7 @@
  * two variables that are copied to each other, the one with accesses is split first, so that its
  * parts determine the types of the other one. Requires: nothing. mem2reg promotes the parts.
  * Preserves: the control flow. Cost: n log n in the uses, times the parts of a variable, each
- * round; variables of more than MOST_BYTES or MOST_PARTS are not split. Omits: addresses through
+ * round; variables of more than MAX_BYTES or MAX_PARTS are not split. Omits: addresses through
  * phis, selects that are not only loaded from, variable indices; lifetime markers of split
  * variables are dropped. Tests: check opt sroa . --- */
 #include <stdlib.h>
@@ -28,10 +28,10 @@
 #include "opt/memory/sroa.h"
 
 enum {
-  MOST_BYTES = 1024, /* of a variable */
-  MOST_ROUNDS = 16,
-  MOST_PARTS = 128,  /* of a variable */
-  MOST_COPIED = 128, /* bytes of one that is only copied */
+  MAX_BYTES = 1024, /* of a variable */
+  MAX_ROUNDS = 16,
+  MAX_PARTS = 128,  /* of a variable */
+  MAX_COPIED = 128, /* bytes of one that is only copied */
 };
 
 /* --- Facts --- */
@@ -132,8 +132,8 @@ static bool add_call(struct splitter *s, struct nvm_inst_id id, struct nvm_value
   return add_slice(s, id, kind, offset, (uint64_t)length, size, TYPE_NONE);
 }
 
-static bool follow(struct splitter *s, struct nvm_value pointer, int64_t offset, uint64_t size,
-                   uint32_t depth);
+static bool collect_uses(struct splitter *s, struct nvm_value pointer, int64_t offset,
+                         uint64_t size, uint32_t depth);
 
 static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value pointer,
                     int64_t offset, uint64_t size, uint32_t depth) {
@@ -159,12 +159,12 @@ static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value 
     default: return false;
   }
   return VEC_PUSH(s->arena, &s->derived, id) &&
-         follow(s, value_of_inst(id), offset + more, size, depth + 1);
+         collect_uses(s, value_of_inst(id), offset + more, size, depth + 1);
 }
 
 /* Collects all uses of an address. False if one is not supported. */
-static bool follow(struct splitter *s, struct nvm_value pointer, int64_t offset, uint64_t size,
-                   uint32_t depth) {
+static bool collect_uses(struct splitter *s, struct nvm_value pointer, int64_t offset,
+                         uint64_t size, uint32_t depth) {
   if (depth > 32) return false;
   uint32_t n = value_index(pointer), left = s->f->uses.data[n];
   for (uint32_t k = s->addresses[n].first; k; k = s->uses.data[k - 1].next) {
@@ -529,7 +529,7 @@ static void copy_memory(struct splitter *s, const struct slice *c, struct nvm_va
 }
 
 /* The constant of the part's type with every byte equal to `byte`. */
-static struct nvm_value filled(struct splitter *s, const struct part *p, uint8_t byte) {
+static struct nvm_value splat_byte(struct splitter *s, const struct part *p, uint8_t byte) {
   if (byte == 0) return const_zero(s->m, p->type);
   nvm_u128 bits = 0;
   uint32_t bytes = p->end - p->begin;
@@ -555,7 +555,7 @@ static void rewrite_cut(struct splitter *s, const struct slice *c, const struct 
   if (p->form == PART_MEMORY) {
     copy_memory(s, c, place_in(s, p, begin), other, end - begin);
   } else if (set) {
-    store_part(s, p, filled(s, p, (uint8_t)byte));
+    store_part(s, p, splat_byte(s, p, (uint8_t)byte));
   } else if (c->kind == SLICE_COPY_TO) {
     store_part(s, p, builder_load(&s->b, p->type, other, how));
   } else {
@@ -608,7 +608,7 @@ static bool can_fill(const struct splitter *s) {
 
 /* A variable that is only copied should be split after the variables it is copied to or from, whose
  * accesses determine the types of its parts. If it is never read, types do not matter. */
-static bool should_wait(const struct splitter *s) {
+static bool should_postpone(const struct splitter *s) {
   bool read = false;
   for (uint32_t k = 0; k < s->slices.count; k++) read |= s->slices.data[k].kind == SLICE_COPY_FROM;
   if (!read) return false;
@@ -642,14 +642,14 @@ static void split_variable(struct splitter *s) {
 /* Splits the alloca if possible and, when `patient`, if it need not wait for another one. */
 static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool patient) {
   uint64_t size = sroa_alloca_bytes(s, alloca);
-  if (size == 0 || size > MOST_BYTES) return false;
+  if (size == 0 || size > MAX_BYTES) return false;
   s->alloca = alloca;
   s->tries++;
   s->slices.count = s->derived.count = s->parts.count = 0;
   s->has_accesses = false;
-  if (!follow(s, value_of_inst(alloca), 0, size, 0) || s->slices.count == 0) return false;
-  if (size > MOST_COPIED && !s->has_accesses) return false;
-  if (patient && should_wait(s)) {
+  if (!collect_uses(s, value_of_inst(alloca), 0, size, 0) || s->slices.count == 0) return false;
+  if (size > MAX_COPIED && !s->has_accesses) return false;
+  if (patient && should_postpone(s)) {
     s->postponed = true;
     return false;
   }
@@ -657,7 +657,7 @@ static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool pat
     s->failed = true;
     return false;
   }
-  if (s->parts.count > MOST_PARTS) return false;
+  if (s->parts.count > MAX_PARTS) return false;
   for (uint32_t k = 0; k < s->parts.count; k++) choose_form(s, &s->parts.data[k]);
   if (!is_profitable(s) || !can_fill(s)) return false;
   split_variable(s);
@@ -700,7 +700,7 @@ enum nvm_status sroa_run(struct nvm_function *f, struct pass_env *env, bool *cha
     if (s.failed || !sroa_find_candidates(&s, &accesses)) return NVM_OUT_OF_MEMORY;
   }
   if (s.candidates.count) s.failed |= !rewrite_init(&s.rewrite, f, env->arena);
-  for (int round = 0; s.candidates.count && round < MOST_ROUNDS && !s.failed; round++) {
+  for (int round = 0; s.candidates.count && round < MAX_ROUNDS && !s.failed; round++) {
     s.postponed = false;
     any = run_round(&s, any); /* patient, unless the last round changed nothing */
     if (!any && !s.postponed) break;

@@ -13,8 +13,8 @@
 #include "opt/memory/sroa.h"
 
 enum {
-  MOST_MEMBERS = 64, /* of a struct that is loaded or stored */
-  MOST_DEPTH = 16,   /* nesting of structs */
+  MAX_MEMBERS = 64, /* of a struct that is loaded or stored */
+  MAX_DEPTH = 16,   /* nesting of structs */
 };
 
 /* --- Whole structs --- */
@@ -22,10 +22,10 @@ enum {
 struct member {
   struct nvm_type type;
   uint64_t offset;
-  uint32_t path[MOST_DEPTH], depth;
+  uint32_t path[MAX_DEPTH], depth;
 };
 typedef struct {
-  struct member list[MOST_MEMBERS];
+  struct member list[MAX_MEMBERS];
   uint32_t count;
 } member_list;
 
@@ -34,11 +34,11 @@ static bool list_members(const struct splitter *s, const struct member *at, memb
   const struct type_table *t = &s->m->types;
   const struct type_info *info = type_info(t, at->type);
   if (!type_is_aggregate(t, at->type)) {
-    if (out->count == MOST_MEMBERS) return false;
+    if (out->count == MAX_MEMBERS) return false;
     out->list[out->count++] = *at;
     return true;
   }
-  if (at->depth == MOST_DEPTH || info->count > MOST_MEMBERS) return false;
+  if (at->depth == MAX_DEPTH || info->count > MAX_MEMBERS) return false;
   for (uint32_t i = 0; i < info->count; i++) {
     struct member m = *at;
     m.type = type_element(t, at->type, i);
@@ -68,7 +68,7 @@ static enum relation compare_place(const struct splitter *s, const struct nvm_in
  * aggregate that holds it. */
 static struct nvm_value find_member(const struct splitter *s, struct nvm_value v,
                                     const uint32_t *path, uint32_t depth, struct nvm_value *rest) {
-  for (int steps = 0; steps < 2 * MOST_MEMBERS; steps++) {
+  for (int steps = 0; steps < 2 * MAX_MEMBERS; steps++) {
     *rest = v;
     if (value_kind(v) != VALUE_INST) break;
     const struct nvm_inst *i = &s->f->insts.data[value_index(v)];
@@ -89,7 +89,7 @@ static struct nvm_value constant_member(struct splitter *s, struct nvm_value v,
 
 static struct nvm_value take_member(struct splitter *s, struct nvm_value v,
                                     const struct member *m) {
-  struct nvm_value rest, operands[MOST_DEPTH + 1];
+  struct nvm_value rest, operands[MAX_DEPTH + 1];
   struct nvm_value found = find_member(s, v, m->path, m->depth, &rest);
   if (!value_is_none(found)) return found;
   if (value_kind(rest) == VALUE_CONST) {
@@ -106,7 +106,7 @@ static void split_struct_load(struct splitter *s, struct nvm_inst_id id,
   struct nvm_type type = function_inst(s->f, id)->type;
   struct nvm_value pointer = inst_operand_at(s->f, id, 0);
   uint64_t align = sroa_access_align(s, function_inst(s->f, id), type);
-  struct nvm_value whole = const_poison(s->m, type), operands[MOST_DEPTH + 2];
+  struct nvm_value whole = const_poison(s->m, type), operands[MAX_DEPTH + 2];
   for (uint32_t k = 0; k < members->count; k++) {
     const struct member *m = &members->list[k];
     struct nvm_value at = builder_offset(&s->b, pointer, (int64_t)m->offset);
@@ -150,14 +150,14 @@ static bool split_struct_access(struct splitter *s, struct nvm_inst_id id) {
 
 /* Replaces extractvalue, or a chain of them, of a member that an insertvalue provides. */
 static bool look_through(struct splitter *s, struct nvm_inst_id id) {
-  uint32_t path[MOST_DEPTH], depth = 0;
+  uint32_t path[MAX_DEPTH], depth = 0;
   struct nvm_value rest, whole = value_of_inst(id);
   for (const struct nvm_inst *i; value_kind(whole) == VALUE_INST;
        whole = rewrite_get(&s->rewrite, inst_operand(s->f, i, 0))) {
     i = function_inst(s->f, value_inst_id(whole));
     uint32_t own = i->operand_count - 1;
     if (i->op != OP_EXTRACTVALUE) break;
-    if (depth + own > MOST_DEPTH) return false;
+    if (depth + own > MAX_DEPTH) return false;
     memmove(path + own, path, depth * sizeof *path);
     for (uint32_t k = 0; k < own; k++) {
       nvm_u128 index = 0;

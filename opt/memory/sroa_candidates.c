@@ -9,7 +9,7 @@ struct direct_uses {
   struct nvm_type type; /* of the first load or store, if that accesses the whole variable */
   unsigned count : 29;  /* loads and stores of that type, and lifetime markers */
   bool accessed : 1, read : 1;
-  bool hopeless : 1; /* has a use that sroa.c does not support */
+  bool unsupported : 1; /* has a use that sroa.c does not support */
 };
 
 static bool is_op(const struct splitter *s, struct nvm_value v, enum op op) {
@@ -34,7 +34,7 @@ static void note_access(struct splitter *s, const struct nvm_inst *i, struct nvm
   if (!d->accessed && is_whole(s, address, type)) d->type = type;
   d->accessed = true;
   d->read |= i->op == OP_LOAD;
-  d->hopeless |= !effects_is_plain_access(i);
+  d->unsupported |= !effects_is_plain_access(i);
   d->count += type_equal(type, d->type);
 }
 
@@ -44,7 +44,7 @@ static void note_call(struct splitter *s, const struct nvm_inst *i) {
     struct direct_uses *d = direct_of(s, inst_operand(s->f, i, k));
     if (!d) continue;
     d->count += id == INTRINSIC_lifetime_start || id == INTRINSIC_lifetime_end;
-    d->hopeless |= id == 0;
+    d->unsupported |= id == 0;
   }
 }
 
@@ -63,13 +63,13 @@ static void note_uses(struct splitter *s, const struct nvm_inst *i, struct sroa_
     case OP_STORE:
       first = inst_operand(s->f, i, 0), second = inst_operand(s->f, i, 1);
       note_access(s, i, second, value_type(s->f, first));
-      if ((d = direct_of(s, first))) d->hopeless = true;
+      if ((d = direct_of(s, first))) d->unsupported = true;
       found->structs |= type_is_aggregate(t, value_type(s->f, first));
       break;
     case OP_GEP:
       if (!(d = direct_of(s, inst_operand(s->f, i, 0)))) break;
       for (uint32_t k = 1; k < i->operand_count; k++)
-        d->hopeless |= value_kind(inst_operand(s->f, i, k)) != VALUE_CONST;
+        d->unsupported |= value_kind(inst_operand(s->f, i, k)) != VALUE_CONST;
       break;
     case OP_CALL: note_call(s, i); break;
     case OP_EXTRACTVALUE:
@@ -94,7 +94,7 @@ bool sroa_find_candidates(struct splitter *s, struct sroa_found *found) {
   if (!any) return true;
   FOR_EACH_INST(f, f->entry, i) {
     const struct direct_uses *d = &s->direct[i.index];
-    if (function_inst(f, i)->op != OP_ALLOCA || d->hopeless) continue;
+    if (function_inst(f, i)->op != OP_ALLOCA || d->unsupported) continue;
     bool ready = d->count == f->uses.data[i.index] && d->read == d->accessed;
     if (!ready && !VEC_PUSH(s->arena, &s->candidates, i)) return false;
   }

@@ -20,10 +20,11 @@
 #include "analysis/uses.h"
 
 struct web {
-  uint32_t next;     /* by phi: union-find link; 0: not a candidate */
-  bool wide;         /* a use or a source needs more than a bool */
-  bool loose, whole; /* a source is a bool only in its lowest bit; a use needs all bits */
-  bool worth;        /* a use or source becomes cheaper */
+  uint32_t next; /* by phi: union-find link; 0: not a candidate */
+  bool wide;     /* a use or a source needs more than a bool */
+  bool has_other_bits,
+      needs_all_bits; /* a source is a bool only in its lowest bit; a use needs all bits */
+  bool profitable;    /* a use or source becomes cheaper */
 };
 
 struct narrower {
@@ -66,17 +67,17 @@ static bool is_undefined(const struct narrower *n, struct nvm_value v) {
   return kind == CONST_UNDEF || kind == CONST_POISON;
 }
 
-static void look_at_source(struct narrower *n, struct web *w, struct nvm_value v) {
+static void classify_source(struct narrower *n, struct web *w, struct nvm_value v) {
   nvm_u128 number;
   bool by_sign = false;
   if (is_undefined(n, v)) return;
   if (const_is_int(n->m, v, &number)) {
-    w->loose |= number > 1;
+    w->has_other_bits |= number > 1;
     return;
   }
   if (value_is_none(extended_bool(n, v, &by_sign))) w->wide = true;
-  w->loose |= by_sign;
-  w->worth = true;
+  w->has_other_bits |= by_sign;
+  w->profitable = true;
 }
 
 /* A comparison with a constant as a function of the bool: 1: the bool, 0: its negation, -1: other.
@@ -88,10 +89,10 @@ static int compared_bool(const struct narrower *n, const struct nvm_inst *i) {
   return (i->aux == ICMP_EQ) == (number == 1);
 }
 
-static void look_at_use(struct narrower *n, struct web *w, const struct nvm_inst *i) {
+static void classify_use(struct narrower *n, struct web *w, const struct nvm_inst *i) {
   bool bit = i->op == OP_TRUNC && type_equal(i->type, TYPE_I1), compared = compared_bool(n, i) >= 0;
-  if (!bit) w->whole = true;
-  if (bit || compared) w->worth = true;
+  if (!bit) w->needs_all_bits = true;
+  if (bit || compared) w->profitable = true;
   else if (i->op != OP_ZEXT) w->wide = true;
 }
 
@@ -119,11 +120,12 @@ static void find_webs(struct narrower *n) {
         struct web *a = web_of(n, i.index), *c = web_of(n, value_index(v));
         if (a == c) continue;
         a->next = (uint32_t)(c - n->webs);
-        c->wide |= a->wide, c->loose |= a->loose, c->whole |= a->whole, c->worth |= a->worth;
+        c->wide |= a->wide, c->has_other_bits |= a->has_other_bits,
+            c->needs_all_bits |= a->needs_all_bits, c->profitable |= a->profitable;
       } else if (phi && k % 2 == 0) {
-        look_at_source(n, web_of(n, i.index), v);
+        classify_source(n, web_of(n, i.index), v);
       } else if (inner) {
-        look_at_use(n, web_of(n, value_index(v)), inst);
+        classify_use(n, web_of(n, value_index(v)), inst);
       }
     }
   }
@@ -132,7 +134,7 @@ static void find_webs(struct narrower *n) {
 static bool becomes_bool(struct narrower *n, uint32_t phi) {
   if (!n->webs[phi].next) return false;
   const struct web *w = web_of(n, phi);
-  return w->worth && !w->wide && !(w->loose && w->whole);
+  return w->profitable && !w->wide && !(w->has_other_bits && w->needs_all_bits);
 }
 
 static struct nvm_value narrow_source(struct narrower *n, struct nvm_value v) {

@@ -22,7 +22,7 @@
  *                no cost: comparisons, addresses, truncations
  * Requires:  nothing.
  * Preserves: the blocks; edges of impossible cases are removed.
- * Cost:      linear in instructions and in facts; conditions are followed MOST_DEPTH levels deep.
+ * Cost:      linear in instructions and in facts; conditions are followed MAX_DEPTH levels deep.
  * Omits:     relations between two variables; vectors; facts that hold on an edge into a join.
  * Tests:     check/opt/correlated*.nvir, unit/test_ranges.c. */
 #include "ir/build.h"
@@ -36,7 +36,7 @@
 #include "opt/rewrite.h"
 #include "analysis/uses.h"
 
-enum { MOST_DEPTH = 4 };
+enum { MAX_DEPTH = 4 };
 enum { NOTHING, SOME, ONE }; /* what is known of a value: nothing yet, a range, a single number */
 enum { FITS_UNSIGNED = 1, FITS_SIGNED = 2 }; /* in 32 bits */
 
@@ -74,13 +74,13 @@ static uint32_t slot_of(const struct walker *w, struct nvm_value v) {
   return value_kind(v) == VALUE_INST && value_index(v) < w->insts ? value_index(v) : 0;
 }
 
-static struct range range_here(void *state, struct nvm_value v) {
+static struct range current_range(void *state, struct nvm_value v) {
   const struct walker *w = state;
   uint32_t slot = slot_of(w, v);
   return w->knows[slot] ? w->known[slot] : range_of_value(w->f, v);
 }
 
-static void know(struct walker *w, uint32_t slot, struct range r) {
+static void set_range(struct walker *w, uint32_t slot, struct range r) {
   w->known[slot] = r;
   w->knows[slot] = r.width == 0 ? NOTHING : r.low == r.high && !range_is_empty(r) ? ONE : SOME;
 }
@@ -90,7 +90,7 @@ static bool narrow(struct walker *w, struct nvm_value v, struct range to, int de
 /* Derives a range of the operand from the range of the result. */
 static bool narrow_operand(struct walker *w, const struct nvm_inst *i, struct range r, int depth) {
   struct nvm_value x = i->operand_count ? inst_operand(w->f, i, 0) : VALUE_NULL;
-  if (depth == MOST_DEPTH) return true;
+  if (depth == MAX_DEPTH) return true;
   if (i->op == OP_ZEXT || i->op == OP_SEXT) {
     struct range all = range_of_value(w->f, x), to = range_all(all.width);
     if (all.width == 0) return true;
@@ -117,20 +117,20 @@ static bool narrow_operand(struct walker *w, const struct nvm_inst *i, struct ra
 static bool narrow(struct walker *w, struct nvm_value v, struct range to, int depth) {
   uint32_t slot = slot_of(w, v);
   if (slot == 0 || to.width == 0) return true;
-  struct range before = range_here(w, v), now = range_both(before, to);
+  struct range before = current_range(w, v), now = range_both(before, to);
   struct fact undo = {slot, w->knows[slot] ? before : range_all(0)};
   if (range_equal(before, now)) return true;
-  know(w, slot, now);
+  set_range(w, slot, now);
   if (!VEC_PUSH(w->env->arena, &w->undo, undo)) return false;
   if (value_kind(v) != VALUE_INST || range_is_empty(now)) return true;
   return narrow_operand(w, function_inst(w->f, value_inst_id(v)), now, depth);
 }
 
 /* Records what `condition == truth` implies. */
-static bool learn(struct walker *w, struct nvm_value condition, bool truth, int depth) {
+static bool add_condition(struct walker *w, struct nvm_value condition, bool truth, int depth) {
   const struct nvm_function *f = w->f;
-  if (!narrow(w, condition, range_unsigned(1, truth, truth), MOST_DEPTH)) return false;
-  if (value_kind(condition) != VALUE_INST || depth == MOST_DEPTH) return true;
+  if (!narrow(w, condition, range_unsigned(1, truth, truth), MAX_DEPTH)) return false;
+  if (value_kind(condition) != VALUE_INST || depth == MAX_DEPTH) return true;
   const struct nvm_inst *i = function_inst(f, value_inst_id(condition));
   struct nvm_value a = i->operand_count > 1 ? inst_operand(f, i, 0) : VALUE_NULL;
   struct nvm_value b = i->operand_count > 1 ? inst_operand(f, i, 1) : VALUE_NULL;
@@ -139,33 +139,35 @@ static bool learn(struct walker *w, struct nvm_value condition, bool truth, int 
     case OP_ICMP: {
       enum icmp_predicate p = (enum icmp_predicate)i->aux;
       if (!truth) p = icmp_inverse(p);
-      return narrow(w, a, range_where(p, range_here(w, b)), 0) &&
-             narrow(w, b, range_where(icmp_swapped(p), range_here(w, a)), 0);
+      return narrow(w, a, range_where(p, current_range(w, b)), 0) &&
+             narrow(w, b, range_where(icmp_swapped(p), current_range(w, a)), 0);
     }
     case OP_AND:
     case OP_OR:
       if (truth != (i->op == OP_AND)) return true;
-      return learn(w, a, truth, depth + 1) && learn(w, b, truth, depth + 1);
+      return add_condition(w, a, truth, depth + 1) && add_condition(w, b, truth, depth + 1);
     case OP_SELECT: { /* a and b, a or b */
       struct nvm_value other = inst_operand(f, i, truth ? 2 : 1),
                        both = inst_operand(f, i, truth ? 1 : 2);
       if (!const_is_int(f->module, other, &bits) || bits == truth) return true;
-      return learn(w, a, truth, depth + 1) && learn(w, both, truth, depth + 1);
+      return add_condition(w, a, truth, depth + 1) && add_condition(w, both, truth, depth + 1);
     }
     case OP_XOR:
-      return !const_is_int(f->module, b, &bits) || bits == 0 || learn(w, a, !truth, depth + 1);
+      return !const_is_int(f->module, b, &bits) || bits == 0 ||
+             add_condition(w, a, !truth, depth + 1);
     default: return true;
   }
 }
 
 /* Records what the only edge into b implies. */
-static bool learn_edge(struct walker *w, struct nvm_block b) {
+static bool add_edge_condition(struct walker *w, struct nvm_block b) {
   const struct dominance *d = &w->dominance;
-  if (d->first_predecessor[b.index + 1] - d->first_predecessor[b.index] != 1) return true;
-  struct nvm_block from = d->predecessors[d->first_predecessor[b.index]];
+  if (dominance_predecessor_count(d, b) != 1) return true;
+  struct nvm_block from = dominance_first_predecessor(d, b);
   const struct nvm_inst *t = function_inst(w->f, block_terminator(w->f, from));
   if (t->op == OP_CONDBR)
-    return learn(w, inst_operand(w->f, t, 0), value_index(inst_operand(w->f, t, 1)) == b.index, 0);
+    return add_condition(w, inst_operand(w->f, t, 0),
+                         value_index(inst_operand(w->f, t, 1)) == b.index, 0);
   if (t->op != OP_SWITCH || value_index(inst_operand(w->f, t, 1)) == b.index ||
       !w->case_of[b.index])
     return true;
@@ -187,14 +189,14 @@ static struct range range_next(struct walker *w, struct nvm_inst_id phi, struct 
     bool truth = value_index(inst_operand(f, t, 1)) == function_inst(f, phi)->block.index;
     enum icmp_predicate p = (enum icmp_predicate)test->aux;
     if (test->op == OP_ICMP && value_equal(inst_operand(f, test, 0), v))
-      r = range_where(truth ? p : icmp_inverse(p), range_here(w, inst_operand(f, test, 1)));
+      r = range_where(truth ? p : icmp_inverse(p), current_range(w, inst_operand(f, test, 1)));
   }
   if (value_kind(v) != VALUE_INST) return r;
   const struct nvm_inst *i = function_inst(f, value_inst_id(v));
   if (i->operand_count < 2 || !value_equal(inst_operand(f, i, 0), value_of_inst(phi)) ||
       first.width == 0)
     return r;
-  struct range step = range_here(w, inst_operand(f, i, 1));
+  struct range step = current_range(w, inst_operand(f, i, 1));
   if (i->op == OP_ADD) {
     if (i->flags & INST_NUW) all.low = first.low;
     if ((i->flags & INST_NSW) && step.least >= 0) all.least = first.least;
@@ -216,7 +218,7 @@ static struct range range_of_phi(struct walker *w, struct nvm_inst_id id) {
       if (later != (turn == 1)) continue;
       struct range next = later
                               ? range_next(w, id, r, v, value_block(inst_operand(w->f, phi, k + 1)))
-                              : range_here(w, v);
+                              : current_range(w, v);
       r = r.width ? range_either(r, next) : next;
     }
   return range_is_empty(r) ? range_of_value(w->f, value_of_inst(id)) : r;
@@ -224,12 +226,12 @@ static struct range range_of_phi(struct walker *w, struct nvm_inst_id id) {
 
 /* --- What becomes cheaper --- */
 
-static void use(struct walker *w, struct nvm_inst_id i, struct nvm_value v) {
+static void replace(struct walker *w, struct nvm_inst_id i, struct nvm_value v) {
   rewrite_set(&w->rewrite, i, v);
   w->changed = true;
 }
 
-static void become(struct walker *w, struct nvm_inst_id i, enum op op, uint16_t flags) {
+static void change_op(struct walker *w, struct nvm_inst_id i, enum op op, uint16_t flags) {
   struct nvm_inst *inst = function_inst(w->f, i);
   inst->op = (uint16_t)op;
   inst->flags = flags;
@@ -254,7 +256,7 @@ static bool narrow_binary(struct walker *w, struct nvm_inst_id id, uint16_t flag
   struct nvm_value wide =
       builder_unary(&at, as & FITS_UNSIGNED ? OP_ZEXT : OP_SEXT, TYPE_I64, narrow);
   if (value_is_none(wide)) return false;
-  use(w, id, wide);
+  replace(w, id, wide);
   return true;
 }
 
@@ -277,10 +279,10 @@ static bool simplify_division(struct walker *w, struct nvm_inst_id id, struct ra
   bool quotient = i->op == OP_SDIV || i->op == OP_UDIV;
   if (i->op == OP_SDIV || i->op == OP_SREM) {
     if (a.least < 0 || b.least < 0) return true;
-    become(w, id, quotient ? OP_UDIV : OP_UREM, i->flags);
+    change_op(w, id, quotient ? OP_UDIV : OP_UREM, i->flags);
   }
   if (a.high < b.low)
-    use(w, id, quotient ? const_int(w->f->module, i->type, 0) : inst_operand(w->f, i, 0));
+    replace(w, id, quotient ? const_int(w->f->module, i->type, 0) : inst_operand(w->f, i, 0));
   else if (a.width == 64 && a.high <= UINT32_MAX && b.high <= UINT32_MAX)
     return narrow_binary(w, id, 0, FITS_UNSIGNED); /* saves tens of instructions */
   return true;
@@ -296,23 +298,23 @@ static void simplify_call(struct walker *w, struct nvm_inst_id id) {
     case INTRINSIC_umin: first = ICMP_ULE; break;
     case INTRINSIC_umax: first = ICMP_UGE; break;
     case INTRINSIC_abs:
-      if (range_here(w, inst_operand(w->f, i, 0)).width &&
-          range_here(w, inst_operand(w->f, i, 0)).least >= 0)
-        use(w, id, inst_operand(w->f, i, 0));
+      if (current_range(w, inst_operand(w->f, i, 0)).width &&
+          current_range(w, inst_operand(w->f, i, 0)).least >= 0)
+        replace(w, id, inst_operand(w->f, i, 0));
       return;
     default: return;
   }
-  struct range a = range_here(w, inst_operand(w->f, i, 0)),
-               b = range_here(w, inst_operand(w->f, i, 1));
+  struct range a = current_range(w, inst_operand(w->f, i, 0)),
+               b = current_range(w, inst_operand(w->f, i, 1));
   int truth = range_compare(first, a, b);
   if (truth < 0 && range_compare(first, b, a) == 1) truth = 0;
-  if (truth >= 0) use(w, id, inst_operand(w->f, i, truth ? 0 : 1));
+  if (truth >= 0) replace(w, id, inst_operand(w->f, i, truth ? 0 : 1));
 }
 
 /* Moves the possible cases to the front, in order. Returns the operand after them. */
 static uint32_t gather_cases(struct walker *w, struct nvm_inst_id t) {
   struct nvm_function *f = w->f;
-  struct range r = range_here(w, inst_operand_at(f, t, 0));
+  struct range r = current_range(w, inst_operand_at(f, t, 0));
   uint32_t to = 2;
   for (uint32_t k = 2; k < function_inst(f, t)->operand_count; k += 2) {
     if (range_compare(ICMP_EQ, r, range_of_value(f, inst_operand_at(f, t, k))) == 0) continue;
@@ -353,8 +355,8 @@ static bool drop_cases(struct walker *w, struct nvm_inst_id t) {
 }
 
 static void simplify_extension(struct walker *w, struct nvm_inst_id id) {
-  struct range from = range_here(w, inst_operand_at(w->f, id, 0));
-  if (from.width && !range_is_empty(from) && from.least >= 0) become(w, id, OP_ZEXT, INST_NNEG);
+  struct range from = current_range(w, inst_operand_at(w->f, id, 0));
+  if (from.width && !range_is_empty(from) && from.least >= 0) change_op(w, id, OP_ZEXT, INST_NNEG);
 }
 
 /* Simplifies an operation on integers of these ranges. */
@@ -364,7 +366,7 @@ static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct rang
   enum op op = (enum op)i->op;
   switch (op) {
     case OP_ASHR:
-      if (a.least >= 0) become(w, id, OP_LSHR, i->flags);
+      if (a.least >= 0) change_op(w, id, OP_LSHR, i->flags);
       return narrow_product(w, id, a, b);
     case OP_LSHR: return narrow_product(w, id, a, b);
     case OP_SDIV:
@@ -373,12 +375,12 @@ static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct rang
     case OP_UREM: return simplify_division(w, id, a, b);
     case OP_AND:
       if (b.low == b.high && (b.low & (b.low + 1)) == 0 && a.high <= b.low)
-        use(w, id, inst_operand(w->f, i, 0));
+        replace(w, id, inst_operand(w->f, i, 0));
       break;
     default: {
       const uint16_t both = INST_NUW | INST_NSW;
       uint16_t flags = (i->flags & both) == both ? i->flags : i->flags | range_no_wrap(op, a, b);
-      if (flags != i->flags) become(w, id, op, flags);
+      if (flags != i->flags) change_op(w, id, op, flags);
       if (op == OP_MUL || op == OP_SHL) return narrow_product(w, id, a, b);
     }
   }
@@ -388,14 +390,14 @@ static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct rang
 /* Simplifies an operation on integers and records the range of its result. */
 static bool visit_binary(struct walker *w, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(w->f, id);
-  struct range a = range_here(w, inst_operand(w->f, i, 0)),
-               b = range_here(w, inst_operand(w->f, i, 1));
+  struct range a = current_range(w, inst_operand(w->f, i, 0)),
+               b = current_range(w, inst_operand(w->f, i, 1));
   bool told = a.width && !range_is_empty(a) && !range_is_empty(b);
   if (told && !simplify_binary(w, id, a, b)) return false;
   i = function_inst(w->f, id);
-  know(w, id.index,
-       told ? range_binary((enum op)i->op, i->flags, a, b)
-            : range_of_value(w->f, value_of_inst(id)));
+  set_range(w, id.index,
+            told ? range_binary((enum op)i->op, i->flags, a, b)
+                 : range_of_value(w->f, value_of_inst(id)));
   return true;
 }
 
@@ -406,10 +408,10 @@ static bool visit_other(struct walker *w, struct nvm_inst_id id) {
   if (i->op == OP_SWITCH && i->operand_count > 2) return drop_cases(w, id);
   if (i->op == OP_SEXT) simplify_extension(w, id);
   if (type_is_int(&w->f->module->types, i->type))
-    know(w, id.index,
-         i->op == OP_PHI ? range_of_phi(w, id) : range_of_inst(w->f, i, range_here, w));
+    set_range(w, id.index,
+              i->op == OP_PHI ? range_of_phi(w, id) : range_of_inst(w->f, i, current_range, w));
   if (i->op != OP_CALL || call_intrinsic(w->f, i) != INTRINSIC_assume) return true;
-  return learn(w, inst_operand(w->f, i, 0), true, 0);
+  return add_condition(w, inst_operand(w->f, i, 0), true, 0);
 }
 
 /* --- Counters of 64 bits --- */
@@ -447,8 +449,8 @@ static struct nvm_value narrowed(const struct walker *w, struct nvm_value v, uns
 }
 
 /* The extensions (FITS_) of counter c that are free for this user. */
-static unsigned free_as(const struct walker *w, const struct counter *c, struct nvm_inst_id user,
-                        struct nvm_value v) {
+static unsigned free_extensions(const struct walker *w, const struct counter *c,
+                                struct nvm_inst_id user, struct nvm_value v) {
   const struct nvm_inst *i = function_inst(w->f, user);
   unsigned as = 0, all = FITS_UNSIGNED | FITS_SIGNED;
   if (user.index == c->phi.index || user.index == c->next.index || i->op == OP_TRUNC) return all;
@@ -475,7 +477,7 @@ static bool demote(struct walker *w, const struct uses *uses, struct counter c) 
   for (int n = 0; n < 2; n++)
     for (uint32_t u = uses->first[value_index(pair[n])]; u < uses->first[value_index(pair[n]) + 1];
          u++)
-      c.fits &= free_as(w, &c, uses->users[u], pair[n]);
+      c.fits &= free_extensions(w, &c, uses->users[u], pair[n]);
   unsigned step_as, start_as;
   struct nvm_value step = narrowed(w, inst_operand_at(f, c.next, 1), &step_as);
   if (c.fits == 0 || value_is_none(step)) return true;
@@ -490,8 +492,7 @@ static bool demote(struct walker *w, const struct uses *uses, struct counter c) 
   uint16_t flags = (c.fits & step_as & FITS_SIGNED ? INST_NSW : 0) |
                    (c.fits & step_as & FITS_UNSIGNED ? INST_NUW : 0);
   struct nvm_value next = insert(w, c.next, OP_ADD, flags, TYPE_I32, sum, 2);
-  struct nvm_inst_id behind = function_block(f, function_inst(f, c.phi)->block)->first;
-  while (function_inst(f, behind)->op == OP_PHI) behind = function_inst(f, behind)->next;
+  struct nvm_inst_id behind = block_first_behind_phis(f, function_inst(f, c.phi)->block);
   enum op op = c.fits & FITS_UNSIGNED ? OP_ZEXT : OP_SEXT;
   flags = op == OP_ZEXT && (c.fits & FITS_SIGNED) ? INST_NNEG : 0;
   struct nvm_value phi_wide = insert(w, behind, op, flags, TYPE_I64, &phi, 1);
@@ -500,8 +501,8 @@ static bool demote(struct walker *w, const struct uses *uses, struct counter c) 
       value_is_none(next_wide))
     return false;
   inst_set_operand(f, value_inst_id(phi), 2, next);
-  use(w, c.phi, phi_wide);
-  use(w, c.next, next_wide);
+  replace(w, c.phi, phi_wide);
+  replace(w, c.next, next_wide);
   return true;
 }
 
@@ -515,7 +516,7 @@ static bool demote_counters(struct walker *w) {
 
 /* --- The walk --- */
 
-static void put_constants(struct walker *w, struct nvm_inst_id i) {
+static void insert_constants(struct walker *w, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(w->f, i);
   const struct nvm_value *operands = w->f->operands.data + inst->first_operand;
   for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
@@ -529,23 +530,23 @@ static void put_constants(struct walker *w, struct nvm_inst_id i) {
 }
 
 /* Whether the edge from → b is only reached through successor k of block d. */
-static bool is_behind(const struct walker *w, struct nvm_block d, uint32_t k, struct nvm_block from,
-                      struct nvm_block b) {
+static bool is_only_through(const struct walker *w, struct nvm_block d, uint32_t k,
+                            struct nvm_block from, struct nvm_block b) {
   struct nvm_block to = block_successor(w->f, d, k);
   if (from.index == d.index) return to.index == b.index;
-  const uint32_t *first = w->dominance.first_predecessor;
-  return first[to.index + 1] - first[to.index] == 1 && dominance_dominates(&w->dominance, to, from);
+  return dominance_predecessor_count(&w->dominance, to) == 1 &&
+         dominance_dominates(&w->dominance, to, from);
 }
 
 /* Whether the phi is true on all paths through successor `yes` of d and false on the others. */
-static bool tells_way(const struct walker *w, const struct nvm_inst *phi, struct nvm_block d,
-                      uint32_t yes) {
+static bool is_condition(const struct walker *w, const struct nvm_inst *phi, struct nvm_block d,
+                         uint32_t yes) {
   nvm_u128 bit;
   bool told = true;
   for (uint32_t k = 0; k < phi->operand_count && told; k += 2) {
     struct nvm_block from = {value_index(inst_operand(w->f, phi, k + 1))};
     told = const_is_int(w->f->module, inst_operand(w->f, phi, k), &bit) &&
-           is_behind(w, d, bit ? yes : 1 - yes, from, phi->block);
+           is_only_through(w, d, bit ? yes : 1 - yes, from, phi->block);
   }
   return told;
 }
@@ -560,20 +561,20 @@ static void use_condition(struct walker *w, struct nvm_block b) {
   FOR_EACH_PHI(w->f, b, i) {
     const struct nvm_inst *phi = function_inst(w->f, i);
     if (!type_equal(phi->type, TYPE_I1) || i.index >= w->insts) continue;
-    if (tells_way(w, phi, d, 0)) {
-      use(w, i, condition);
-    } else if (tells_way(w, phi, d, 1)) {
+    if (is_condition(w, phi, d, 0)) {
+      replace(w, i, condition);
+    } else if (is_condition(w, phi, d, 1)) {
       struct builder at = builder_replacing(w->f, t);
-      use(w, i, builder_binary(&at, OP_XOR, condition, const_int(w->f->module, TYPE_I1, 1)));
+      replace(w, i, builder_binary(&at, OP_XOR, condition, const_int(w->f->module, TYPE_I1, 1)));
     }
   }
 }
 
 static bool visit_block(struct walker *w, struct nvm_block b) {
-  if (!learn_edge(w, b)) return false;
+  if (!add_edge_condition(w, b)) return false;
   use_condition(w, b);
   FOR_EACH_INST(w->f, b, i) {
-    put_constants(w, i);
+    insert_constants(w, i);
     enum op op = (enum op)function_inst(w->f, i)->op;
     if (op >= OP_FIRST_INT && op <= OP_LAST_INT ? !visit_binary(w, i) : !visit_other(w, i))
       return false;
@@ -582,10 +583,10 @@ static bool visit_block(struct walker *w, struct nvm_block b) {
   return true;
 }
 
-static void leave(struct walker *w, uint32_t to) {
+static void leave_scope(struct walker *w, uint32_t to) {
   while (w->undo.count > to) {
     struct fact *u = &w->undo.data[--w->undo.count];
-    know(w, u->slot, u->before);
+    set_range(w, u->slot, u->before);
   }
 }
 
@@ -608,7 +609,7 @@ static bool walk(struct walker *w) {
     b = w->child[b.index];
     while (block_is_none(b) && depth) {
       b = open[--depth];
-      leave(w, scope[b.index]);
+      leave_scope(w, scope[b.index]);
       b = w->sibling[b.index];
     }
   }

@@ -8,18 +8,18 @@
  * equal operands that simplify, or two operands of outer loops that are joined through one of an
  * inner loop. Otherwise it keeps its form and flags. Requires:  nothing; licm hoists the invariant
  * part. Preserves: the control flow. Cost:      a tree of n operands n² comparisons, n at most
- * MOST_OPERANDS. Omits:     factoring, which combine does; floats without reassoc and nsz on every
+ * MAX_OPERANDS. Omits:     factoring, which combine does; floats without reassoc and nsz on every
  * op of the tree. New integer sums have no flags. Tests:     check/opt/reassociate.nvir. */
 #include "ir/build.h"
 #include "analysis/loops.h"
 #include "opt/passes.h"
 
-enum { MOST_OPERANDS = 16 };
+enum { MAX_OPERANDS = 16 };
 
 struct tree {
   struct nvm_inst_id root;
-  struct nvm_value leaves[MOST_OPERANDS + 1];
-  uint32_t depth[MOST_OPERANDS + 1]; /* loop depth of a leaf; constants: UINT32_MAX */
+  struct nvm_value leaves[MAX_OPERANDS + 1];
+  uint32_t depth[MAX_OPERANDS + 1]; /* loop depth of a leaf; constants: UINT32_MAX */
   uint32_t count;
   uint16_t flags; /* fast-math flags that all ops have */
 };
@@ -61,7 +61,7 @@ static uint32_t loop_depth(const struct reassociation *s, struct nvm_value v) {
 /* Lists the leaves from left to right. False if there are too many, or only two. */
 static bool flatten(const struct reassociation *s, struct tree *t) {
   const struct nvm_inst *root = function_inst(s->f, t->root);
-  struct nvm_value open[MOST_OPERANDS + 1];
+  struct nvm_value open[MAX_OPERANDS + 1];
   uint32_t depth = 0;
   t->count = 0;
   t->flags = root->flags & INST_FAST;
@@ -70,7 +70,7 @@ static bool flatten(const struct reassociation *s, struct tree *t) {
   while (depth) {
     struct nvm_value v = open[--depth];
     const struct nvm_inst *i = inner_node(s->f, v, root->op);
-    if (t->count + depth + 2 > MOST_OPERANDS) return false;
+    if (t->count + depth + 2 > MAX_OPERANDS) return false;
     if (i) {
       t->flags &= i->flags;
       open[depth++] = inst_operand(s->f, i, 1);

@@ -35,9 +35,9 @@
 #include "analysis/uses.h"
 
 enum {
-  MOST_OPERANDS = 8,        /* of instructions that are folded */
-  MOST_PHI_OPERANDS = 2048, /* of phis that are evaluated; each edge visits all of them */
-  ALL_EDGES = -1,           /* of body.taken */
+  MAX_OPERANDS = 8,        /* of instructions that are folded */
+  MAX_PHI_OPERANDS = 2048, /* of phis that are evaluated; each edge visits all of them */
+  ALL_EDGES = -1,          /* of body.taken */
 };
 
 /* The state of a value. VALUE_NULL: unknown; VALUE_CONST, VALUE_GLOBAL or VALUE_FUNCTION: that
@@ -183,7 +183,7 @@ static bool take_edges(struct solver *s, struct body *p, struct nvm_block b, int
 /* --- Instructions --- */
 
 static struct nvm_value visit_phi(const struct body *p, const struct nvm_inst *phi) {
-  struct nvm_value v = phi->operand_count > MOST_PHI_OPERANDS ? VARIES : VALUE_NULL;
+  struct nvm_value v = phi->operand_count > MAX_PHI_OPERANDS ? VARIES : VALUE_NULL;
   for (uint32_t k = 0; k < phi->operand_count && !is_varying(v); k += 2) {
     struct nvm_block from = {value_index(inst_operand(p->f, phi, k + 1))};
     if (edge_is_taken(p, from, phi->block)) v = meet(v, state_of(p, inst_operand(p->f, phi, k)));
@@ -203,8 +203,8 @@ static struct nvm_value visit_select(const struct body *p, const struct nvm_inst
 }
 
 static struct nvm_value visit_pure(const struct body *p, const struct nvm_inst *i) {
-  struct nvm_value operands[MOST_OPERANDS];
-  if (i->operand_count == 0 || i->operand_count > MOST_OPERANDS) return VARIES;
+  struct nvm_value operands[MAX_OPERANDS];
+  if (i->operand_count == 0 || i->operand_count > MAX_OPERANDS) return VARIES;
   /* Aggregates may have undefined parts. */
   bool parts = i->op == OP_INSERTELEMENT || i->op == OP_INSERTVALUE || i->op == OP_SHUFFLEVECTOR;
   bool unknown = false;

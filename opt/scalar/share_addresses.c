@@ -9,7 +9,7 @@
  *            accessed addresses are used, because they are not poison.
  * Requires:  nothing; lsr comes first.
  * Preserves: the control flow.
- * Cost:      linear in accesses (hashing); each looks at MOST_TRIED addresses.
+ * Cost:      linear in accesses (hashing); each looks at MAX_TRIED addresses.
  * Omits:     differences that are not constant; atomics as users.
  * Tests:     check/opt/share-addresses.nvir. */
 #include "ir/build.h"
@@ -17,7 +17,7 @@
 #include "analysis/scev.h"
 #include "opt/passes.h"
 
-enum { MOST_TRIED = 8, MOST_STEPS = 64, MOST_OFFSET = 1 << 23 };
+enum { MAX_TRIED = 8, MAX_STEPS = 64, MAX_OFFSET = 1 << 23 };
 
 struct address {
   struct scev form;
@@ -37,11 +37,11 @@ struct sharer {
   uint32_t slots[1024]; /* by hash: index + 1 into seen */
 };
 
-/* Strips up to MOST_STEPS constant offsets. */
+/* Strips up to MAX_STEPS constant offsets. */
 static struct nvm_value root_of(const struct nvm_function *f, struct nvm_value v, int64_t *offset) {
   const struct type_table *t = &f->module->types;
   *offset = 0;
-  for (uint32_t step = 0; step < MOST_STEPS && value_kind(v) == VALUE_INST; step++) {
+  for (uint32_t step = 0; step < MAX_STEPS && value_kind(v) == VALUE_INST; step++) {
     const struct nvm_inst *i = function_inst(f, value_inst_id(v));
     nvm_u128 number;
     if (i->op != OP_GEP || i->operand_count != 2 ||
@@ -75,7 +75,7 @@ static bool is_within_loops(const struct sharer *s, struct scev a, struct nvm_bl
 static const struct address *find(const struct sharer *s, const struct address *now,
                                   uint32_t slot) {
   uint32_t tried = 0;
-  for (uint32_t n = s->slots[slot]; n && tried++ < MOST_TRIED; n = s->seen.data[n - 1].older) {
+  for (uint32_t n = s->slots[slot]; n && tried++ < MAX_TRIED; n = s->seen.data[n - 1].older) {
     const struct address *a = &s->seen.data[n - 1];
     struct scev same = a->form;
     same.constant = now->form.constant;
@@ -107,7 +107,7 @@ static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand)
   uint64_t distance =
       (uint64_t)above->offset + (uint64_t)now.form.constant - (uint64_t)above->form.constant;
   int64_t offset = evalint_sext(now.form.width, distance);
-  if (value_equal(above->root, now.root) || offset <= -MOST_OFFSET || offset >= MOST_OFFSET)
+  if (value_equal(above->root, now.root) || offset <= -MAX_OFFSET || offset >= MAX_OFFSET)
     return true;
   struct builder at = builder_replacing(f, access);
   struct nvm_value to = builder_offset(&at, above->root, offset);

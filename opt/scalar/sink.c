@@ -8,7 +8,7 @@
  *            registers alive than it saves, only to blocks whose execution a branch decides.
  * Requires:  nothing.
  * Preserves: the control flow.
- * Cost:      linear in uses times MOST_STEPS up the dominator tree.
+ * Cost:      linear in uses times MAX_STEPS up the dominator tree.
  * Omits:     loads, which are better issued early; convergent instructions and those with effects.
  * Tests:     check/opt/sink.nvir. */
 #include "analysis/loops.h"
@@ -18,7 +18,7 @@
 #include "opt/rewrite.h"
 #include "analysis/uses.h"
 
-enum { MOST_STEPS = 64 };
+enum { MAX_STEPS = 64 };
 
 struct sinker {
   struct nvm_function *f;
@@ -28,11 +28,11 @@ struct sinker {
   uint32_t *order; /* by block: index in reverse postorder */
 };
 
-/* The nearest common dominator; {0} after MOST_STEPS. */
+/* The nearest common dominator; {0} after MAX_STEPS. */
 static struct nvm_block common(const struct sinker *s, struct nvm_block a, struct nvm_block b) {
   if (block_is_none(a)) return b;
   for (uint32_t steps = 0; !dominance_dominates(&s->dominance, a, b); steps++) {
-    if (steps == MOST_STEPS) return (struct nvm_block){0};
+    if (steps == MAX_STEPS) return (struct nvm_block){0};
     a = s->dominance.immediate[a.index];
   }
   return a;
@@ -42,7 +42,7 @@ static struct nvm_block common(const struct sinker *s, struct nvm_block a, struc
 static bool is_needed(const struct sinker *s, struct nvm_value v, const struct nvm_inst *i,
                       struct nvm_block to) {
   uint32_t u = s->uses.first[value_index(v)], end = s->uses.first[value_index(v) + 1];
-  if (end - u > MOST_STEPS) return true;
+  if (end - u > MAX_STEPS) return true;
   for (; u < end; u++) {
     const struct nvm_inst *user = function_inst(s->f, s->uses.users[u]);
     if (user != i && s->order[user->block.index] >= s->order[to.index]) return true;
@@ -63,7 +63,8 @@ static uint32_t cost_of_keeping(const struct sinker *s, struct nvm_value v,
 }
 
 /* Whether the operands of i need more registers until `to` than i does. */
-static bool keeps_more(const struct sinker *s, const struct nvm_inst *i, struct nvm_block to) {
+static bool increases_pressure(const struct sinker *s, const struct nvm_inst *i,
+                               struct nvm_block to) {
   uint32_t kept = 0;
   for (uint32_t k = 0; k < i->operand_count; k++)
     if (k == 0 || !value_equal(inst_operand(s->f, i, k), inst_operand(s->f, i, k - 1)))
@@ -73,9 +74,9 @@ static bool keeps_more(const struct sinker *s, const struct nvm_inst *i, struct 
 
 /* Whether a branch in the predecessor of b decides if b is executed; loop exits do not count. */
 static bool is_decided(const struct sinker *s, struct nvm_block b) {
-  const uint32_t *first = &s->dominance.first_predecessor[b.index];
-  struct nvm_block above = s->dominance.predecessors[*first];
-  return first[1] - first[0] == 1 && block_successor_count(s->f, above) > 1 &&
+  struct nvm_block above = dominance_first_predecessor(&s->dominance, b);
+  return dominance_predecessor_count(&s->dominance, b) == 1 &&
+         block_successor_count(s->f, above) > 1 &&
          loops_contains(&s->loops, s->loops.innermost[above.index], b);
 }
 
@@ -91,7 +92,7 @@ static struct nvm_block find_place(const struct sinker *s, struct nvm_inst_id i)
     to = common(s, to, at);
     if (block_is_none(to) || to.index == from.index) return from;
   }
-  bool costly = keeps_more(s, function_inst(f, i), to);
+  bool costly = increases_pressure(s, function_inst(f, i), to);
   for (; to.index != from.index && !block_is_none(to); to = s->dominance.immediate[to.index]) {
     uint32_t loop = s->loops.innermost[to.index];
     if (loop != s->loops.innermost[from.index] && !loops_contains(&s->loops, loop, from)) continue;
