@@ -192,6 +192,15 @@ struct nvm_value loop_incoming(const struct nvm_function *f, struct nvm_inst_id 
   return VALUE_NULL;
 }
 
+void loop_replace_incoming(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block old,
+                           struct nvm_value v, struct nvm_block from) {
+  for (uint32_t k = 0; k < function_inst(f, phi)->operand_count; k += 2)
+    if (value_index(inst_operand(f, function_inst(f, phi), k + 1)) == old.index) {
+      inst_set_operand(f, phi, k, v);
+      inst_set_operand(f, phi, k + 1, value_of_block(from));
+    }
+}
+
 bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f,
                      const struct nvm_block *blocks, uint32_t block_count) {
   for (uint32_t k = 0; k < block_count; k++) {

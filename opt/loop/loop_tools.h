@@ -54,6 +54,10 @@ bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f,
 struct nvm_value loop_incoming(const struct nvm_function *f, struct nvm_inst_id phi,
                                struct nvm_block b);
 
+/* Replaces the phi's entry for block `old` by v from block `from`. */
+void loop_replace_incoming(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block old,
+                           struct nvm_value v, struct nvm_block from);
+
 /* Whether the loop can be copied: no scope declarations, no noduplicate calls, at most `most`
  * instructions that cost something (*size). *convergent: it has a convergent operation. */
 bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint32_t n,

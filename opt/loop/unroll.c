@@ -188,15 +188,10 @@ static bool make_copies(struct unroller *u, uint32_t n, uint32_t factor,
 
 /* Sets the latch entries of the original header's phis to values of the last copy. */
 static void close_header(struct unroller *u, struct nvm_block last) {
-  struct nvm_function *f = u->f;
-  FOR_EACH_PHI(f, u->loop->header, i) {
-    for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k += 2) {
-      if (value_index(inst_operand(f, function_inst(f, i), k + 1)) != u->loop->latch.index)
-        continue;
-      struct nvm_value v = loop_copy_of(&u->copy, inst_operand(f, function_inst(f, i), k));
-      inst_set_operand(f, i, k, v);
-      inst_set_operand(f, i, k + 1, value_of_block(last));
-    }
+  struct nvm_block latch = u->loop->latch;
+  FOR_EACH_PHI(u->f, u->loop->header, i) {
+    struct nvm_value v = loop_copy_of(&u->copy, loop_incoming(u->f, i, latch));
+    loop_replace_incoming(u->f, i, latch, v, last);
   }
 }
 
@@ -286,22 +281,13 @@ static struct nvm_value single_phi(struct unroller *u, struct nvm_block b, struc
   return builder_phi(&at, value_type(u->f, v), operands, 2);
 }
 
-static void replace_entry(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block old,
-                          struct nvm_value v, struct nvm_block from) {
-  for (uint32_t k = 0; k < function_inst(f, phi)->operand_count; k += 2)
-    if (value_index(inst_operand(f, function_inst(f, phi), k + 1)) == old.index) {
-      inst_set_operand(f, phi, k, v);
-      inst_set_operand(f, phi, k + 1, value_of_block(from));
-    }
-}
-
 /* Adds phis for the values that leave the loop to the exit and to the remainder loop. */
 static bool connect_values(struct unroller *u, const struct glue *g) {
   struct nvm_function *f = u->f;
   struct nvm_block latch = u->loop->latch, pre = u->loop->preheader;
   FOR_EACH_PHI(f, g->exit, i) {
     struct nvm_value v = loop_incoming(f, i, latch), copied = loop_copy_of(&u->copy, v);
-    replace_entry(f, i, latch, single_phi(u, g->middle, v, latch), g->middle);
+    loop_replace_incoming(f, i, latch, single_phi(u, g->middle, v, latch), g->middle);
     if (!phi_add(f, i, copied, g->rest_latch)) return false;
   }
   FOR_EACH_PHI(f, u->loop->header, i) {
@@ -310,7 +296,7 @@ static bool connect_values(struct unroller *u, const struct glue *g) {
     struct nvm_inst_id phi = {value_index(start)},
                        copied = {value_index(loop_copy_of(&u->copy, value_of_inst(i)))};
     if (!phi_add(f, phi, latch_value, g->middle)) return false;
-    replace_entry(f, copied, pre, start, g->before_rest);
+    loop_replace_incoming(f, copied, pre, start, g->before_rest);
   }
   return true;
 }

@@ -1,30 +1,27 @@
-/* Memory: what the loop accesses, which accesses make groups, and what must hold so that several
- * iterations can be carried out at a time.
+/* Memory: the accesses of the loop, their groups, and the conditions under which several
+ * iterations can be executed at a time.
  *
- * An access whose address moves by a constant belongs to a group: those of its kind whose addresses
- * differ from its own by constants (neighbours of a stencil, members of a struct). A group's bytes,
- * over all lanes, are accessed by as few and as wide instructions as alignment allows, each byte
- * once (accesses_pieces). Elements between accessed ones may be loaded too, never stored.
+ * An access whose address advances by a constant belongs to a group: accesses of its kind whose
+ * addresses differ by constants (neighbours of a stencil, members of a struct). The bytes of a
+ * group, over all lanes, are accessed by as few and as wide instructions as alignment allows, each
+ * byte once (accesses_pieces). Elements in gaps may be loaded, never stored.
  *
- * Order: with n iterations at a time, an access that stands later in the body is carried out after
- * the earlier ones of the n - 1 iterations behind. That is wrong only if Y, the later, touches in
- * iteration i what X, the earlier, touches in iteration i + d, 0 < d < n:
+ * Order: with n iterations at a time, a later access of the body executes after the earlier ones
+ * of the next n - 1 iterations. That is wrong only if Y, the later, accesses in iteration i what
+ * X, the earlier, accesses in iteration i + d, 0 < d < n:
  *
- *   both move by s:  Y - X in (s·d - bytes of Y, s·d + bytes of X)      a distance: known, or
- * checked at run time else:            the ranges they cover in the whole loop meet       checked
- * at run time
+ *   both have step s:  Y - X in (s·d - bytes of Y, s·d + bytes of X)      a distance: known, or
+ *                                                                         checked at run time
+ *   otherwise:         the ranges of the whole loop overlap               checked at run time
  *
- * so that a buffer worked on in place, or shifted down, is no obstacle. Members of a group that
- * pass others on their way to it must not meet those in the same iteration either (d = 0). Stores
- * to computed addresses, as a histogram's, and what may meet them stay in order, lane after lane,
- * with what is computed between them. */
+ * so that a buffer may be updated in place, or shifted down. Members of a group that move past
+ * other accesses must not overlap them in the same iteration either (d = 0). Stores to computed
+ * addresses (a histogram) and accesses that may overlap them are executed in order, lane by lane,
+ * with the computations between them. */
 #include "opt/vectorize/vectorize.h"
 
 #include "analysis/effects.h"
 #include "target/cost.h"
-
-/* --- accesses -----------------------------------------------------------------------------------
- */
 
 static uint32_t low_bit(uint64_t x, uint32_t most) {
   uint64_t low = x & (0 - x);
@@ -59,7 +56,7 @@ bool accesses_in_parameter(const struct vector_loop *v, struct nvm_value base) {
          function_parameter_attribute(v->f, value_index(base), ATTR_BYVAL) != NULL;
 }
 
-/* Bytes from the base on that are known to be there. */
+/* The number of bytes known to be dereferenceable from the base. */
 static uint64_t known_bytes(const struct vector_loop *v, struct nvm_value base) {
   const struct nvm_module *m = v->f->module;
   const struct nvm_global *g =
@@ -72,7 +69,7 @@ static uint64_t known_bytes(const struct vector_loop *v, struct nvm_value base) 
   return bytes ? bytes->number : 0;
 }
 
-bool accesses_may_run_ahead(const struct vector_loop *v) {
+bool accesses_can_speculate(const struct vector_loop *v) {
   for (uint32_t k = 0; k < v->accesses.count; k++) {
     const struct vector_access *a = &v->accesses.data[k];
     uint64_t bytes = a->affine ? known_bytes(v, a->address.base) : 0,
@@ -108,10 +105,7 @@ bool accesses_add(struct vector_loop *v, uint32_t at) {
   return true;
 }
 
-/* --- groups -------------------------------------------------------------------------------------
- */
-
-enum { MOST_GROUP_BYTES = 128 };
+enum { MAX_GROUP_BYTES = 128 };
 
 bool accesses_is_element(const struct vector_loop *v, const struct vector_access *a) {
   const struct type_info *t = type_info(vl_types(v), a->type);
@@ -127,8 +121,8 @@ static struct memory_location location(const struct vector_loop *v, const struct
       .pointer = inst_operand(v->f, i, a->is_store ? 1 : 0), .bytes = bytes, .access = a->inst};
 }
 
-/* Whether the addresses alone tell in which iterations two accesses overlap, or that they overlap
- * in one: metadata, which describes one pair of addresses, is not used then. */
+/* Whether the addresses alone determine the iterations in which two accesses overlap, or that they
+ * overlap in one iteration. Then metadata, which describes one pair of addresses, is not used. */
 static bool distance_is_known(const struct vector_loop *v, const struct vector_access *a,
                               const struct vector_access *b) {
   if (a->affine && b->affine && a->step == b->step &&
@@ -138,25 +132,26 @@ static bool distance_is_known(const struct vector_loop *v, const struct vector_a
   return now == ALIAS_MUST || now == ALIAS_PARTIAL;
 }
 
-bool accesses_never_meet(const struct vector_loop *v, const struct vector_access *a,
-                         const struct vector_access *b) {
+bool accesses_are_disjoint(const struct vector_loop *v, const struct vector_access *a,
+                           const struct vector_access *b) {
   struct memory_location x = location(v, a, ALIAS_ANY_BYTES), y = location(v, b, ALIAS_ANY_BYTES);
   if (v->declares_scopes || distance_is_known(v, a, b))
     x.access = y.access = (struct nvm_inst_id){0};
   return alias_query(v->alias, x, y) == ALIAS_NO;
 }
 
-/* The least distance d > 0 at which `later` touches what `earlier` touches d iterations on;
- * UINT64_MAX: none. Both move by s; D = later - earlier. */
-static uint64_t least_conflict(int64_t distance, int64_t s, uint32_t earlier, uint32_t later) {
-  for (uint64_t d = 1; d <= VECTORIZE_MOST_LANES; d++) {
+/* The minimum distance d > 0 at which `later` overlaps `earlier` of d iterations on; UINT64_MAX:
+ * none. Both have step s; `distance` = later - earlier. */
+static uint64_t min_conflict_distance(int64_t distance, int64_t s, uint32_t earlier,
+                                      uint32_t later) {
+  for (uint64_t d = 1; d <= VECTORIZE_MAX_LANES; d++) {
     int64_t x = distance - s * (int64_t)d;
     if (x > -(int64_t)later && x < (int64_t)earlier) return d;
   }
   return UINT64_MAX;
 }
 
-/* An invariant address, at the loop's entry. */
+/* Whether the range of addresses can be computed before the loop. */
 static bool is_boundable(const struct vector_loop *v, const struct vector_access *a) {
   if (!a->affine) return false;
   for (uint32_t k = 0; k < a->address.count; k++)
@@ -165,9 +160,9 @@ static bool is_boundable(const struct vector_loop *v, const struct vector_access
   return true;
 }
 
-/* Whether both begin within a constant of each other. */
-static bool start_is_near(const struct vector_loop *v, const struct vector_access *a,
-                          const struct vector_access *b) {
+/* Whether the start addresses differ by a constant. */
+static bool has_constant_distance(const struct vector_loop *v, const struct vector_access *a,
+                                  const struct vector_access *b) {
   uint32_t i = 0, k = 0;
   if (!value_equal(a->address.base, b->address.base)) return false;
   for (;; i++, k++) {
@@ -182,20 +177,20 @@ static bool start_is_near(const struct vector_loop *v, const struct vector_acces
   }
 }
 
-/* Whether the later of two accesses may be carried out before the earlier one: they never meet, or
- * run-time checks can tell (order_pair makes them; *same_iteration: of one iteration too). */
-static bool may_swap(const struct vector_loop *v, const struct vector_access *earlier,
-                     const struct vector_access *later, bool *same_iteration) {
-  if (accesses_never_meet(v, earlier, later)) return true;
+/* Whether two accesses can be reordered: they are disjoint, or run-time checks can decide
+ * (order_pair adds them; *same_iteration: including one iteration). */
+static bool can_reorder(const struct vector_loop *v, const struct vector_access *earlier,
+                        const struct vector_access *later, bool *same_iteration) {
+  if (accesses_are_disjoint(v, earlier, later)) return true;
   if (!is_boundable(v, earlier) || !is_boundable(v, later) || earlier->space != later->space)
     return false;
-  if (earlier->step != later->step) return !start_is_near(v, earlier, later);
+  if (earlier->step != later->step) return !has_constant_distance(v, earlier, later);
   struct scev d = scev_subtract(v->scev, later->address, earlier->address);
   if (earlier->step == 0) return false;
   if (!scev_is_constant(d)) return *same_iteration = true;
   bool meets = d.constant > -(int64_t)later->bytes && d.constant < (int64_t)earlier->bytes;
-  return !meets &&
-         least_conflict(d.constant, -earlier->step, earlier->bytes, later->bytes) == UINT64_MAX;
+  return !meets && min_conflict_distance(d.constant, -earlier->step, earlier->bytes,
+                                         later->bytes) == UINT64_MAX;
 }
 
 static bool joins(const struct vector_loop *v, struct access_group *g,
@@ -208,10 +203,9 @@ static bool joins(const struct vector_loop *v, struct access_group *g,
   if (!scev_is_constant(d)) return false;
   int64_t low = d.constant < g->low ? d.constant : g->low;
   int64_t high = d.constant + a->bytes > g->high ? d.constant + a->bytes : g->high;
-  int64_t reach = g->step < 0 ? -g->step : g->step;
-  /* Neighbours within what a few iterations cover: farther ones share nothing. */
-  if (high - low > MOST_GROUP_BYTES || high - low > 8 * reach || d.constant % a->bytes)
-    return false;
+  int64_t reach = access_group_reach(g);
+  /* Only members within a few iterations: others share no access. */
+  if (high - low > MAX_GROUP_BYTES || high - low > 8 * reach || d.constant % a->bytes) return false;
   *offset = d.constant;
   return true;
 }
@@ -233,8 +227,8 @@ static bool new_group(struct vector_loop *v, uint32_t at) {
   return VEC_PUSH(v->env->arena, &v->groups, g);
 }
 
-/* The open group that access `at` can join without passing an access that touches the same bytes:
- * loads move up to the group's first, the group's stores down to its last. */
+/* Adds access `at` to a group that it can join without passing an access that may overlap: loads
+ * move up to the group's first, the group's stores down to its last. */
 static bool place_access(struct vector_loop *v, uint32_t at) {
   struct vector_access *a = &v->accesses.data[at];
   for (uint32_t n = v->groups.count; n-- > 0;) {
@@ -245,10 +239,10 @@ static bool place_access(struct vector_loop *v, uint32_t at) {
     for (uint32_t k = g->first + 1; k < at && !blocked; k++) {
       const struct vector_access *between = &v->accesses.data[k];
       if (between->group == n || (!a->is_store && !between->is_store)) continue;
-      blocked = !a->is_store && !may_swap(v, between, a, &crosses);
+      blocked = !a->is_store && !can_reorder(v, between, a, &crosses);
       for (uint32_t m = g->first; m < k && a->is_store && !blocked; m++)
-        blocked =
-            v->accesses.data[m].group == n && !may_swap(v, &v->accesses.data[m], between, &crosses);
+        blocked = v->accesses.data[m].group == n &&
+                  !can_reorder(v, &v->accesses.data[m], between, &crosses);
     }
     if (blocked) continue;
     a->group = n, a->offset = offset;
@@ -261,9 +255,6 @@ static bool place_access(struct vector_loop *v, uint32_t at) {
   }
   return new_group(v, at);
 }
-
-/* --- order --------------------------------------------------------------------------------------
- */
 
 static void extent(const struct vector_loop *v, const struct vector_access *a, int64_t *low,
                    int64_t *high) {
@@ -282,29 +273,31 @@ static bool same_check(const struct vector_loop *v, const struct overlap_check *
          y->group == b->group;
 }
 
-/* Two accesses that may meet, one a store, `a` the earlier: they are in order, bounded, or to be
- * checked. */
+/* Two accesses, one a store, `a` the earlier: they are in order, or limit the lanes, or get a
+ * check. */
 static enum vector_refusal order_pair(struct vector_loop *v, uint32_t at, uint32_t bt, bool *ok) {
   const struct vector_access *a = &v->accesses.data[at], *b = &v->accesses.data[bt];
-  if (accesses_never_meet(v, a, b)) return VECTOR_OK;
+  if (accesses_are_disjoint(v, a, b)) return VECTOR_OK;
   v->culprit = b->inst;
   if (!is_boundable(v, a) || !is_boundable(v, b) || a->space != b->space)
     return VECTOR_REORDER_MEMORY;
   struct scev d = scev_subtract(v->scev, b->address, a->address);
   if (a->step == b->step && a->step != 0) {
     if (scev_is_constant(d)) {
-      uint64_t least = least_conflict(d.constant, a->step, a->bytes, b->bytes);
-      if (least < v->most_lanes) v->most_lanes = least;
-      return v->most_lanes > 1 ? VECTOR_OK : VECTOR_REORDER_MEMORY;
+      uint64_t least = min_conflict_distance(d.constant, a->step, a->bytes, b->bytes);
+      if (least < v->max_lanes) v->max_lanes = least;
+      return v->max_lanes > 1 ? VECTOR_OK : VECTOR_REORDER_MEMORY;
     }
   }
   bool near = a->step == b->step && a->step != 0;
-  if (!near && start_is_near(v, a, b)) return VECTOR_REORDER_MEMORY; /* the check is sure to fail */
+  if (!near && has_constant_distance(v, a, b))
+    return VECTOR_REORDER_MEMORY; /* the check would always fail */
   for (uint32_t k = 0; k < v->checks.count; k++)
     if (same_check(v, &v->checks.data[k], a, b)) return VECTOR_OK;
   bool crosses = (a->group != VP_NO_GROUP && v->groups.data[a->group].crosses) ||
                  (b->group != VP_NO_GROUP && v->groups.data[b->group].crosses);
-  struct overlap_check c = {.earlier = at, .later = bt, .near = near, .same_iteration = crosses};
+  struct overlap_check c = {
+      .earlier = at, .later = bt, .same_step = near, .same_iteration = crosses};
   extent(v, a, &c.earlier_low, &c.earlier_high);
   extent(v, b, &c.later_low, &c.later_high);
   *ok &= VEC_PUSH(v->env->arena, &v->checks, c);
@@ -313,9 +306,9 @@ static enum vector_refusal order_pair(struct vector_loop *v, uint32_t at, uint32
   return VECTOR_OK;
 }
 
-/* Whether iterations of the store meet each other: at an address that is computed, stays, or moves
- * by less than it stores. */
-static bool meets_itself(const struct vector_access *a) {
+/* Whether the store may overlap itself in other iterations: its address is computed, invariant, or
+ * advances by less than its size. */
+static bool overlaps_itself(const struct vector_access *a) {
   return a->is_store && (!a->affine || (a->step < 0 ? -a->step : a->step) < (int64_t)a->bytes);
 }
 
@@ -323,8 +316,7 @@ static bool can_be_chained(const struct vector_access *a) {
   return !a->conditional && a->group == VP_NO_GROUP;
 }
 
-/* What a chained access's value comes from and is computed for joins the chain: all between a load
- * and a store of it. */
+/* Adds the computations between chained loads and stores to the chain. */
 static enum vector_refusal chain_between(struct vector_loop *v, bool *ok) {
   bool *reaches = arena_alloc(v->env->arena, v->f->insts.count * sizeof *reaches);
   bool *depends = arena_alloc(v->env->arena, v->f->insts.count * sizeof *depends);
@@ -355,20 +347,20 @@ static enum vector_refusal chain_between(struct vector_loop *v, bool *ok) {
   return VECTOR_OK;
 }
 
-/* Stores that meet themselves (a histogram's), and the loads that may meet those, stay in order,
- * lane after lane. */
+/* Chains stores that may overlap themselves (a histogram), and the accesses that may overlap
+ * those. */
 static enum vector_refusal chain_stores(struct vector_loop *v, bool *ok) {
   bool some = false;
   for (uint32_t b = 0; b < v->accesses.count; b++) {
     const struct vector_access *y = &v->accesses.data[b];
-    if (!meets_itself(y)) continue;
+    if (!overlaps_itself(y)) continue;
     v->culprit = y->inst;
     v->histogram |= !y->affine;
     v->chained[y->inst.index] = some = true;
     if (!can_be_chained(y)) return VECTOR_REORDER_MEMORY;
     for (uint32_t a = 0; a < v->accesses.count; a++) {
       const struct vector_access *x = &v->accesses.data[a];
-      if (a == b || accesses_never_meet(v, x, y)) continue;
+      if (a == b || accesses_are_disjoint(v, x, y)) continue;
       if (!can_be_chained(x)) return VECTOR_REORDER_MEMORY;
       v->chained[x->inst.index] = true;
     }
@@ -391,10 +383,7 @@ static enum vector_refusal order_all(struct vector_loop *v, bool *ok) {
   return VECTOR_OK;
 }
 
-/* --- alignment ----------------------------------------------------------------------------------
- */
-
-/* Which group wide accesses are aligned for: the first that stores, else the first. */
+/* The group that wide accesses are aligned for: the first with stores, else the first. */
 static uint32_t reference_group(const struct vector_loop *v) {
   uint32_t best = VP_NO_GROUP;
   for (uint32_t n = 0; n < v->groups.count; n++) {
@@ -405,28 +394,29 @@ static uint32_t reference_group(const struct vector_loop *v) {
   return best;
 }
 
-/* Where wide accesses begin. Buffers are taken to be aligned alike, so that groups of one iteration
- * are in step if their anchors differ by as much as their addresses do (checked when it matters).
- */
+/* Sets the offsets at which wide accesses begin. Buffers are assumed to have equal alignment:
+ * groups are aligned in the same iteration if their anchors differ as their addresses do (checked
+ * if it matters). */
 static void set_anchors(struct vector_loop *v) {
   uint32_t reference = reference_group(v);
   if (reference == VP_NO_GROUP) return;
   const struct access_group *r = &v->groups.data[reference];
   int64_t from = r->step < 0 ? r->high : r->low;
-  if (r->step > 0 && !r->is_store && (r->high - r->low) / r->bytes % 2) /* a stencil's middle */
+  if (r->step > 0 && !r->is_store && (r->high - r->low) / r->bytes % 2) /* the middle of a stencil
+                                                                         */
     from = r->low + (r->high - r->low) / r->bytes / 2 * r->bytes;
-  if (r->high - r->low == (r->step < 0 ? -r->step : r->step)) from = r->step < 0 ? r->high : r->low;
+  if (r->high - r->low == access_group_reach(r)) from = r->step < 0 ? r->high : r->low;
   for (uint32_t n = 0; n < v->groups.count; n++) {
     struct access_group *g = &v->groups.data[n];
     enum { WIDEST = 32 };
-    int64_t apart = g->address.constant - r->address.constant;
-    int64_t anchor = from - apart, floor = g->step < 0 ? g->high : g->low;
-    /* The same residue, not below the group's first element. */
+    int64_t distance = g->address.constant - r->address.constant;
+    int64_t anchor = from - distance, floor = g->step < 0 ? g->high : g->low;
+    /* Congruent, not below the group's first element. */
     anchor = floor + (((anchor - floor) % WIDEST) + WIDEST) % WIDEST;
     g->anchor = (g->step < 0) == (r->step < 0) && g->step == r->step ? anchor : floor;
     if ((g->anchor - g->low) % g->bytes) g->anchor = floor;
     g->known_align = accesses_known_align(v, g->address, g->anchor);
-    /* To ask at run time is to take the address, and with that a copy of the whole parameter. */
+    /* A run-time check takes the address, which copies the whole parameter. */
     if (accesses_in_parameter(v, g->address.base))
       g->wide &= g->known_align >= cost_widest_access_bits(v->env->target, g->space) / 8;
   }
@@ -446,7 +436,7 @@ enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *sta
   }
   for (uint32_t n = 0; n < v->groups.count; n++) {
     struct access_group *g = &v->groups.data[n];
-    int64_t reach = g->step < 0 ? -g->step : g->step;
+    int64_t reach = access_group_reach(g);
     g->wide = g->aligned_elements && (g->count > 1 || reach <= 2 * (int64_t)g->bytes) &&
               (!g->is_store || g->high - g->low >= reach);
   }
@@ -457,19 +447,16 @@ enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *sta
   return r;
 }
 
-/* --- pieces -------------------------------------------------------------------------------------
- */
-
 uint32_t accesses_width(const struct vector_loop *v, const struct access_group *g, uint32_t lanes) {
   uint32_t widest = cost_widest_access_bits(v->env->target, g->space) / 8;
-  uint64_t reach = (uint64_t)(g->step < 0 ? -g->step : g->step);
-  if (!g->wide || lanes == 1 || (v->unlike && g->asked)) return g->bytes;
+  uint64_t reach = (uint64_t)access_group_reach(g);
+  if (!g->wide || lanes == 1 || (v->unaligned_version && g->align_checked)) return g->bytes;
   if (v->widest && widest > v->widest) widest = v->widest;
   while (widest > g->bytes && lanes * reach % widest) widest /= 2;
   return widest;
 }
 
-/* Marks the elements (from `low` on) that members access in `lanes` iterations. */
+/* Marks the elements, relative to `low`, that members access in `lanes` iterations. */
 static void mark_elements(const struct vector_loop *v, uint32_t group, uint32_t lanes, int64_t low,
                           bool *used) {
   const struct access_group *g = &v->groups.data[group];
@@ -482,15 +469,14 @@ static void mark_elements(const struct vector_loop *v, uint32_t group, uint32_t 
 }
 
 uint32_t accesses_pieces(const struct vector_loop *v, uint32_t group, uint32_t lanes,
-                         uint32_t width, struct access_piece pieces[MOST_PIECES]) {
+                         uint32_t width, struct access_piece pieces[MAX_PIECES]) {
   const struct access_group *g = &v->groups.data[group];
-  enum { MOST_ELEMENTS = MOST_PIECES + MOST_GROUP_BYTES };
-  bool used[MOST_ELEMENTS] = {false};
+  enum { MAX_ELEMENTS = MAX_PIECES + MAX_GROUP_BYTES };
+  bool used[MAX_ELEMENTS] = {false};
   int64_t low = g->low + (g->step < 0 ? (int64_t)(lanes - 1) * g->step : 0);
-  int64_t span =
-      (g->high - g->low + (int64_t)(lanes - 1) * (g->step < 0 ? -g->step : g->step)) / g->bytes;
+  int64_t span = (g->high - g->low + (int64_t)(lanes - 1) * access_group_reach(g)) / g->bytes;
   uint32_t count = 0;
-  if (span > MOST_ELEMENTS) return 0;
+  if (span > MAX_ELEMENTS) return 0;
   mark_elements(v, group, lanes, low, used);
   for (int64_t e = 0; e < span;) {
     if (!used[e] && (g->is_store || width <= g->bytes)) {
@@ -506,7 +492,7 @@ uint32_t accesses_pieces(const struct vector_loop *v, uint32_t group, uint32_t l
     }
     if (n <= 1) n = 1;
     if (n > 1 || used[e]) {
-      if (count == MOST_PIECES) return 0;
+      if (count == MAX_PIECES) return 0;
       pieces[count++] = (struct access_piece){low + e * g->bytes, (uint32_t)n};
     }
     e += n;

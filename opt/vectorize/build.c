@@ -1,29 +1,28 @@
-/* From the loop to its plan: recipes in the order of the body, conditions as masks, phis of the
- * body as blends. After LLVM's VPRecipeBuilder and its predicator; masks are made where somebody
- * asks for them. */
+/* Building the plan of a loop: recipes in the order of the body, conditions as masks, phis of the
+ * body as blends. After LLVM's VPRecipeBuilder and its predicator; masks are made on demand. */
 #include "opt/vectorize/vectorize.h"
 
 #include "ir/eval.h"
 #include "ir/intrinsic.h"
 #include "analysis/effects.h"
 
-struct builder {
+struct plan_builder {
   struct vector_loop *v;
   struct vplan *p;
   uint32_t *recipe_of;  /* by instruction */
-  uint32_t *block_mask; /* by block: 1 + recipe once known (1: all lanes) */
+  uint32_t *block_mask; /* by block: 1 + recipe of its mask (1: all lanes); 0: not computed */
   VEC(uint32_t) live_ins;
   bool failed;
 };
 
-static uint32_t add(struct builder *b, struct vp_recipe r, const uint32_t *operands,
+static uint32_t add(struct plan_builder *b, struct vp_recipe r, const uint32_t *operands,
                     uint32_t count) {
   uint32_t n = vplan_add(b->p, r, operands, count);
   b->failed |= n == 0;
   return n;
 }
 
-static uint32_t live_in(struct builder *b, struct nvm_value x) {
+static uint32_t live_in(struct plan_builder *b, struct nvm_value x) {
   for (uint32_t k = 0; k < b->live_ins.count; k++)
     if (value_equal(vplan_recipe(b->p, b->live_ins.data[k])->value, x)) return b->live_ins.data[k];
   struct vp_recipe r = {
@@ -33,18 +32,15 @@ static uint32_t live_in(struct builder *b, struct nvm_value x) {
   return n;
 }
 
-static uint32_t recipe_for(struct builder *b, struct nvm_value x) {
+static uint32_t recipe_for(struct plan_builder *b, struct nvm_value x) {
   uint32_t n = vl_inside(b->v, x) ? b->recipe_of[value_index(x)] : live_in(b, x);
   b->failed |= n == 0;
   return n;
 }
 
-/* --- masks --------------------------------------------------------------------------------------
- */
+static uint32_t block_mask(struct plan_builder *b, struct nvm_block block);
 
-static uint32_t block_mask(struct builder *b, struct nvm_block block);
-
-static uint32_t combine_masks(struct builder *b, enum vp_kind kind, uint32_t x, uint32_t y) {
+static uint32_t combine_masks(struct plan_builder *b, enum vp_kind kind, uint32_t x, uint32_t y) {
   if (kind == VP_AND && x == 0) return y;
   if (kind == VP_AND && y == 0) return x;
   uint32_t operands[2] = {x, y};
@@ -52,8 +48,8 @@ static uint32_t combine_masks(struct builder *b, enum vp_kind kind, uint32_t x, 
              kind == VP_NOT ? 1 : 2);
 }
 
-/* The lanes that go from one block to another: 0: all. */
-static uint32_t edge_mask(struct builder *b, struct nvm_block from, struct nvm_block to) {
+/* The mask of an edge; 0: all lanes. */
+static uint32_t edge_mask(struct plan_builder *b, struct nvm_block from, struct nvm_block to) {
   const struct nvm_inst *t = vl_inst(b->v, block_terminator(b->v->f, from));
   uint32_t mask = block_mask(b, from);
   if (t->op != OP_CONDBR || value_equal(inst_operand(b->v->f, t, 1), inst_operand(b->v->f, t, 2)))
@@ -64,9 +60,9 @@ static uint32_t edge_mask(struct builder *b, struct nvm_block from, struct nvm_b
   return combine_masks(b, VP_AND, mask, condition);
 }
 
-/* The lanes that get to the block: 0: all. Blocks on the way were asked before, or lie in front of
- * it. */
-static uint32_t block_mask(struct builder *b, struct nvm_block block) {
+/* The mask of a block; 0: all lanes. The recursion ends at blocks with a known mask or at the
+ * header. */
+static uint32_t block_mask(struct plan_builder *b, struct nvm_block block) {
   struct vector_loop *v = b->v;
   if (b->block_mask[block.index]) return b->block_mask[block.index] - 1;
   uint32_t mask = 0;
@@ -81,9 +77,6 @@ static uint32_t block_mask(struct builder *b, struct nvm_block block) {
   b->block_mask[block.index] = mask + 1;
   return mask;
 }
-
-/* --- recipes ------------------------------------------------------------------------------------
- */
 
 static bool widens_call(const struct vector_loop *v, const struct nvm_inst *i) {
   switch (module_function(v->f->module, call_callee(v->f, i))->intrinsic) {
@@ -119,7 +112,7 @@ static bool touches_pointers(const struct vector_loop *v, const struct nvm_inst 
   return false;
 }
 
-static void build_phi(struct builder *b, const struct header_phi *h) {
+static void build_phi(struct plan_builder *b, const struct header_phi *h) {
   struct vp_recipe r = {.inst = h->inst, .type = vl_inst(b->v, h->inst)->type, .step = h->step};
   uint32_t operands[2] = {live_in(b, h->start), 0};
   r.reduction = (uint32_t)(h - b->v->phis.data);
@@ -130,7 +123,7 @@ static void build_phi(struct builder *b, const struct header_phi *h) {
   b->recipe_of[h->inst.index] = add(b, r, operands, h->kind == PHI_INDUCTION ? 1 : 2);
 }
 
-static void finish_phis(struct builder *b) {
+static void finish_phis(struct plan_builder *b) {
   for (uint32_t n = 1; n < b->p->recipes.count && !b->failed; n++) {
     struct vp_recipe *r = vplan_recipe(b->p, n);
     if (!vplan_is_phi((enum vp_kind)r->kind) || r->kind == VP_INDUCTION) continue;
@@ -140,8 +133,8 @@ static void finish_phis(struct builder *b) {
   }
 }
 
-/* The moving pointer from which the access's address is a constant away; *offset that constant. */
-static uint32_t pointer_for(struct builder *b, uint32_t at, int64_t *offset) {
+/* The pointer recipe at a constant distance from the access's address; *offset: the distance. */
+static uint32_t pointer_for(struct plan_builder *b, uint32_t at, int64_t *offset) {
   const struct vector_access *a = &b->v->accesses.data[at];
   for (uint32_t n = 1; n < b->p->recipes.count; n++) {
     const struct vp_recipe *r = vplan_recipe(b->p, n);
@@ -162,7 +155,7 @@ static uint32_t pointer_for(struct builder *b, uint32_t at, int64_t *offset) {
   return add(b, r, NULL, 0);
 }
 
-static void build_access(struct builder *b, struct nvm_inst_id id) {
+static void build_access(struct plan_builder *b, struct nvm_inst_id id) {
   struct vector_loop *v = b->v;
   uint32_t at = v->access_of[id.index] - 1;
   const struct vector_access *a = &v->accesses.data[at];
@@ -175,7 +168,7 @@ static void build_access(struct builder *b, struct nvm_inst_id id) {
   r.in_chain = v->chained[id.index];
   if (a->conditional) r.mask = block_mask(b, i->block);
   r.uniform = a->affine && a->step == 0 && !r.in_chain &&
-              !r.mask; /* a lane that does not load has no value */
+              !r.mask; /* inactive lanes of a masked load have no value */
   if (a->group != VP_NO_GROUP) {
     const struct access_group *g = &v->groups.data[a->group];
     int64_t reach = a->step < 0 ? -a->step : a->step;
@@ -189,7 +182,7 @@ static void build_access(struct builder *b, struct nvm_inst_id id) {
   if (r.in_chain) b->p->chain_end = b->recipe_of[id.index];
 }
 
-static void build_blend(struct builder *b, struct nvm_inst_id id) {
+static void build_blend(struct plan_builder *b, struct nvm_inst_id id) {
   const struct nvm_inst *i = vl_inst(b->v, id);
   uint32_t count = i->operand_count / 2, n = 0;
   uint32_t *operands = arena_alloc(b->v->env->arena, (2 * count + 1) * sizeof *operands);
@@ -205,20 +198,19 @@ static void build_blend(struct builder *b, struct nvm_inst_id id) {
     operands[n++] = value;
     b->failed |= k && mask == 0;
   }
-  /* Operand order: value, then mask and value in turns. */
+  /* Operands: value, then pairs of mask and value. */
   b->recipe_of[id.index] =
       add(b, (struct vp_recipe){.kind = VP_BLEND, .inst = id, .type = i->type}, operands, n);
 }
 
-static bool all_uniform(const struct builder *b, const uint32_t *operands, uint32_t count) {
+static bool all_uniform(const struct plan_builder *b, const uint32_t *operands, uint32_t count) {
   for (uint32_t k = 0; k < count; k++)
     if (!vplan_recipe(b->p, operands[k])->uniform) return false;
   return true;
 }
 
-/* Operand k of `wide` as a value of the narrow type that it was extended from, or as a constant of
- * it. */
-static struct nvm_value narrow_operand(const struct builder *b, const struct nvm_inst *wide,
+/* Operand k of `wide` before its extension from the narrow type, or as a constant of it. */
+static struct nvm_value narrow_operand(const struct plan_builder *b, const struct nvm_inst *wide,
                                        uint32_t k, struct nvm_type narrow) {
   struct nvm_module *m = b->v->f->module;
   struct nvm_value x = inst_operand(b->v->f, wide, k);
@@ -236,10 +228,10 @@ static struct nvm_value narrow_operand(const struct builder *b, const struct nvm
   return type_equal(value_type(b->v->f, inner), narrow) ? inner : VALUE_NULL;
 }
 
-/* trunc (a + b) of extended a and b is their sum in the narrow type: C computes in int what is
- * stored in bytes. Sums, differences and products of half and bfloat in float are rounded once too,
- * for float has more than twice the digits. */
-static bool build_narrow(struct builder *b, struct nvm_inst_id id) {
+/* Computes trunc (a + b) of extended a and b in the narrow type: C computes in int what is stored
+ * in bytes. Sums, differences and products of half and bfloat in float are equal to the narrow
+ * operation, since float has more than twice the precision. */
+static bool build_narrow(struct plan_builder *b, struct nvm_inst_id id) {
   struct vector_loop *v = b->v;
   const struct nvm_inst *cut = vl_inst(v, id);
   struct nvm_value x = inst_operand(v->f, cut, 0);
@@ -263,8 +255,8 @@ static bool build_narrow(struct builder *b, struct nvm_inst_id id) {
   return true;
 }
 
-/* An index made wide for addresses alone: lane by lane, the address takes it with its own
- * multiplication. */
+/* Whether i extends an index for addresses only: per lane, since the address computation includes
+ * the extension. */
 static bool extends_indices(const struct vector_loop *v, struct nvm_inst_id id) {
   const struct nvm_inst *i = vl_inst(v, id);
   bool extends = i->op == OP_SEXT || i->op == OP_ZEXT;
@@ -273,24 +265,23 @@ static bool extends_indices(const struct vector_loop *v, struct nvm_inst_id id) 
   return extends;
 }
 
-/* A product that only a member of the chain adds: lane by lane, so that both become one
- * instruction. */
+/* Whether the only use of a product is a sum of the chain: per lane, so that both become one fma.
+ */
 static bool multiplies_for_chain(const struct vector_loop *v, struct nvm_inst_id id) {
   uint32_t user = v->uses.first[id.index];
   if (vl_inst(v, id)->op != OP_FMUL || v->uses.first[id.index + 1] != user + 1) return false;
-  if (type_scalar_bits(vl_types(v), vl_inst(v, id)->type) < 32)
-    return false; /* products of pairs */
+  if (type_scalar_bits(vl_types(v), vl_inst(v, id)->type) < 32) return false; /* packed products */
   const struct nvm_inst *sum = vl_inst(v, v->uses.users[user]);
   return v->chained[v->uses.users[user].index] && (sum->op == OP_FADD || sum->op == OP_FSUB);
 }
 
-static void build_plain(struct builder *b, struct nvm_inst_id id) {
+static void build_plain(struct plan_builder *b, struct nvm_inst_id id) {
   struct vector_loop *v = b->v;
   const struct nvm_inst *i = vl_inst(v, id);
   if (build_narrow(b, id)) return;
-  enum { MOST = 64 };
-  uint32_t operands[MOST], count = i->op == OP_CALL ? i->operand_count - 1 : i->operand_count;
-  if (count > MOST) {
+  enum { MAX_COUNT = 64 };
+  uint32_t operands[MAX_COUNT], count = i->op == OP_CALL ? i->operand_count - 1 : i->operand_count;
+  if (count > MAX_COUNT) {
     b->failed = true;
     return;
   }
@@ -311,7 +302,7 @@ static void build_plain(struct builder *b, struct nvm_inst_id id) {
 
 bool plan_build(struct vector_loop *v, uint32_t least, uint32_t most, struct vplan *p) {
   struct arena *arena = v->env->arena;
-  struct builder b = {.v = v, .p = p};
+  struct plan_builder b = {.v = v, .p = p};
   b.recipe_of = arena_alloc(arena, v->f->insts.count * sizeof *b.recipe_of);
   b.block_mask = arena_alloc(arena, v->f->blocks.count * sizeof *b.block_mask);
   if (!b.recipe_of || !b.block_mask || !vplan_init(p, least, most, arena)) return false;

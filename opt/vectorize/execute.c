@@ -1,19 +1,16 @@
-/* Carrying out a plan's recipes: instructions for all lanes, in the order of the plan.
+/* Executing the recipes of a plan: instructions for all lanes, in the order of the plan.
  *
- * A value exists as a vector, as lanes, or both; each form is made from the other when first asked
- * for. On this machine lanes of 32 bits and more are registers of their own, so that taking a
- * vector apart costs nothing. All parts of a recipe (interleave count many) are emitted before the
- * next recipe's, which is the order that accesses.c has proven right. */
+ * A value exists as a vector, as lanes, or both; each form is made from the other on demand. On
+ * this machine lanes of 32 bits and more are separate registers, so that extraction is free. All
+ * parts of a recipe (interleave count) are emitted before the next recipe, which is the order that
+ * accesses.c has proven correct. */
 #include "analysis/effects.h"
 #include "opt/vectorize/execute.h"
-
-#include <assert.h>
 
 #include "ir/build.h"
 #include "ir/eval.h"
 
-/* --- single instructions ------------------------------------------------------------------------
- */
+#include <assert.h>
 
 struct nvm_value x_emit(struct executor *x, enum op op, uint16_t flags, struct nvm_type type,
                         const struct nvm_value *operands, uint32_t count, uint32_t aux) {
@@ -67,6 +64,17 @@ struct nvm_value x_advance(struct executor *x, struct nvm_value pointer, struct 
   return x_emit(x, OP_GEP, 0, value_type(x->v->f, pointer), operands, 2, TYPE_I8.index);
 }
 
+struct nvm_value x_add_number(struct executor *x, struct nvm_value v, int64_t number) {
+  if (x->failed) return VALUE_NULL;
+  struct nvm_type type = value_type(x->v->f, v);
+  return type_is_ptr(vl_types(x->v), type) ? x_advance(x, v, x_number(x, TYPE_I64, number))
+                                           : x_binary(x, OP_ADD, v, x_number(x, type, number));
+}
+
+struct nvm_value x_or(struct executor *x, struct nvm_value a, struct nvm_value b) {
+  return value_is_none(a) ? b : x_binary(x, OP_OR, a, b);
+}
+
 struct nvm_block x_block(struct executor *x, const char *name) {
   struct nvm_function *f = x->v->f;
   struct nvm_block b = function_add_block(f, module_str(f->module, name));
@@ -86,10 +94,7 @@ void x_branch(struct executor *x, struct nvm_value condition, struct nvm_block y
   x_emit(x, OP_CONDBR, 0, TYPE_VOID, operands, 3, 0);
 }
 
-/* --- vectors and lanes --------------------------------------------------------------------------
- */
-
-static struct nvm_type wide(const struct executor *x, struct nvm_type scalar) {
+static struct nvm_type x_wide(const struct executor *x, struct nvm_type scalar) {
   return x->factor == 1 ? scalar : type_vector(&x->v->f->module->types, scalar, x->factor);
 }
 
@@ -97,13 +102,13 @@ static struct nvm_value lane_number(struct executor *x, uint32_t lane) {
   return x_number(x, TYPE_I32, lane);
 }
 
-static struct nvm_value insert(struct executor *x, struct nvm_value vector, struct nvm_value lane,
-                               uint32_t at) {
+struct nvm_value x_insert(struct executor *x, struct nvm_value vector, struct nvm_value lane,
+                          uint32_t at) {
   struct nvm_value operands[3] = {vector, lane, lane_number(x, at)};
   return x_emit(x, OP_INSERTELEMENT, 0, value_type(x->v->f, vector), operands, 3, 0);
 }
 
-static struct nvm_value extract(struct executor *x, struct nvm_value vector, uint32_t at) {
+struct nvm_value x_extract(struct executor *x, struct nvm_value vector, uint32_t at) {
   struct nvm_value operands[2] = {vector, lane_number(x, at)};
   struct nvm_type type = type_scalar(vl_types(x->v), value_type(x->v->f, vector));
   return x_emit(x, OP_EXTRACTELEMENT, 0, type, operands, 2, 0);
@@ -112,66 +117,56 @@ static struct nvm_value extract(struct executor *x, struct nvm_value vector, uin
 static struct nvm_value splat(struct executor *x, struct nvm_value lane) {
   if (x->factor == 1 || x->failed) return lane;
   struct nvm_module *m = x->v->f->module;
-  struct nvm_type type = wide(x, value_type(x->v->f, lane));
+  struct nvm_type type = x_wide(x, value_type(x->v->f, lane));
   if (value_kind(lane) == VALUE_CONST) {
-    struct nvm_value all[VECTORIZE_MOST_LANES];
+    struct nvm_value all[VECTORIZE_MAX_LANES];
     for (uint32_t k = 0; k < x->factor; k++) all[k] = lane;
     return const_aggregate(m, type, all, x->factor);
   }
-  struct nvm_value operands[3] = {insert(x, const_poison(m, type), lane, 0), const_poison(m, type),
-                                  const_zero(m, wide(x, TYPE_I32))};
+  struct nvm_value operands[3] = {x_insert(x, const_poison(m, type), lane, 0),
+                                  const_poison(m, type), const_zero(m, x_wide(x, TYPE_I32))};
   return x_emit(x, OP_SHUFFLEVECTOR, 0, type, operands, 3, 0);
 }
 
-static struct nvm_value *vector_slot(struct executor *x, uint32_t r, uint32_t part) {
-  return &x->vectors[r * x->count + part];
-}
-static struct nvm_value *lane_slot(struct executor *x, uint32_t r, uint32_t part, uint32_t lane) {
-  return &x->lanes[(r * x->count + part) * x->factor + lane];
-}
-
-/* Lane `lane` of part `part` of what recipe r computes. */
-static struct nvm_value get_lane(struct executor *x, uint32_t r, uint32_t part, uint32_t lane) {
+struct nvm_value x_lane(struct executor *x, uint32_t r, uint32_t part, uint32_t lane) {
   const struct vp_recipe *from = vplan_recipe(x->p, r);
   if (from->kind == VP_LIVE_IN) return from->value;
   if (from->uniform) part = lane = 0;
-  struct nvm_value *slot = lane_slot(x, r, part, lane);
+  struct nvm_value *slot = x_lane_slot(x, r, part, lane);
   if (value_is_none(*slot)) {
-    struct nvm_value whole = *vector_slot(x, r, part);
+    struct nvm_value whole = *x_vector_slot(x, r, part);
     x->failed |= value_is_none(whole);
-    *slot = x->failed || x->factor == 1 ? whole : extract(x, whole, lane);
+    *slot = x->failed || x->factor == 1 ? whole : x_extract(x, whole, lane);
   }
   return *slot;
 }
 
-static struct nvm_value get_vector(struct executor *x, uint32_t r, uint32_t part) {
+struct nvm_value x_vector(struct executor *x, uint32_t r, uint32_t part) {
   const struct vp_recipe *from = vplan_recipe(x->p, r);
-  if (x->factor == 1) return get_lane(x, r, part, 0);
+  if (x->factor == 1) return x_lane(x, r, part, 0);
   if (from->kind == VP_LIVE_IN && value_kind(from->value) == VALUE_CONST)
     return splat(x, from->value);
   if (from->kind == VP_LIVE_IN || from->uniform) part = 0;
-  struct nvm_value *slot = vector_slot(x, r, part);
+  struct nvm_value *slot = x_vector_slot(x, r, part);
   if (!value_is_none(*slot) || x->failed) return *slot;
-  if (from->kind == VP_LIVE_IN || from->uniform) return *slot = splat(x, get_lane(x, r, 0, 0));
-  struct nvm_value v = const_poison(x->v->f->module, wide(x, from->type));
-  for (uint32_t l = 0; l < x->factor; l++) v = insert(x, v, get_lane(x, r, part, l), l);
+  if (from->kind == VP_LIVE_IN || from->uniform) return *slot = splat(x, x_lane(x, r, 0, 0));
+  struct nvm_value v = const_poison(x->v->f->module, x_wide(x, from->type));
+  for (uint32_t l = 0; l < x->factor; l++) v = x_insert(x, v, x_lane(x, r, part, l), l);
   return *slot = v;
 }
 
-/* --- plain recipes ------------------------------------------------------------------------------
- */
-
+/* The call of an intrinsic for other types. */
 static struct nvm_value emit_call(struct executor *x, const struct nvm_inst *old,
                                   struct nvm_value *operands, uint32_t count) {
   struct builder at = builder_located(builder_at_end(x->v->f, x->block), x->origin);
   if (x->failed || count > BUILDER_MAX_ARGUMENTS) return VALUE_NULL;
   struct nvm_value v = builder_intrinsic(&at, (enum intrinsic_id)call_intrinsic(x->v->f, old),
-                                         old->flags, wide(x, old->type), operands, count);
+                                         old->flags, x_wide(x, old->type), operands, count);
   x->failed = value_is_none(v);
   return v;
 }
 
-/* Flags that still hold: sums in another order, or in a narrower type, wrap elsewhere. */
+/* Flags that remain valid: reordered or narrowed sums wrap elsewhere. */
 static uint16_t kept_flags(const struct executor *x, const struct vp_recipe *r) {
   struct nvm_inst_id i = r->inst;
   uint16_t flags = vl_inst(x->v, i)->flags;
@@ -180,30 +175,30 @@ static uint16_t kept_flags(const struct executor *x, const struct vp_recipe *r) 
   return flags & (uint16_t) ~(INST_NUW | INST_NSW | INST_EXACT | INST_DISJOINT);
 }
 
-enum { MOST_OPERANDS = 68 };
+enum { MAX_OPERANDS = 68 };
 
 static struct nvm_value widen_one(struct executor *x, const struct vp_recipe *r, uint32_t part) {
-  struct nvm_value operands[MOST_OPERANDS];
+  struct nvm_value operands[MAX_OPERANDS];
   for (uint32_t k = 0; k < r->operand_count; k++)
-    operands[k] = get_vector(x, vplan_operand(x->p, r, k), part);
-  if (r->mask && !x->failed) { /* a division where the mask is false divides by 1 */
+    operands[k] = x_vector(x, vplan_operand(x->p, r, k), part);
+  if (r->mask && !x->failed) { /* inactive lanes divide by 1 */
     struct nvm_value one = x_number(x, r->type, 1);
-    struct nvm_value choice[3] = {get_vector(x, r->mask, part), operands[1], splat(x, one)};
-    operands[1] = x_emit(x, OP_SELECT, 0, wide(x, r->type), choice, 3, 0);
+    struct nvm_value choice[3] = {x_vector(x, r->mask, part), operands[1], splat(x, one)};
+    operands[1] = x_emit(x, OP_SELECT, 0, x_wide(x, r->type), choice, 3, 0);
   }
   struct nvm_inst old = *vl_inst(x->v, r->inst);
   if (old.op == OP_CALL && x->factor > 1) return emit_call(x, &old, operands, r->operand_count);
   if (old.op == OP_CALL) operands[r->operand_count] = call_callee(x->v->f, &old);
   uint32_t count = r->operand_count + (old.op == OP_CALL);
   struct nvm_type type = r->narrowed ? r->type : old.type;
-  return x_emit(x, (enum op)old.op, kept_flags(x, r), wide(x, type), operands, count, old.aux);
+  return x_emit(x, (enum op)old.op, kept_flags(x, r), x_wide(x, type), operands, count, old.aux);
 }
 
 static struct nvm_value replicate_one(struct executor *x, const struct vp_recipe *r, uint32_t part,
                                       uint32_t lane) {
-  struct nvm_value operands[MOST_OPERANDS];
+  struct nvm_value operands[MAX_OPERANDS];
   for (uint32_t k = 0; k < r->operand_count; k++)
-    operands[k] = get_lane(x, vplan_operand(x->p, r, k), part, lane);
+    operands[k] = x_lane(x, vplan_operand(x->p, r, k), part, lane);
   struct nvm_inst old = *vl_inst(x->v, r->inst);
   uint32_t count = r->operand_count;
   if (old.op == OP_CALL) operands[count++] = call_callee(x->v->f, &old);
@@ -214,71 +209,33 @@ static struct nvm_value replicate_one(struct executor *x, const struct vp_recipe
 static void do_blend(struct executor *x, uint32_t n) {
   const struct vp_recipe *r = vplan_recipe(x->p, n);
   for (uint32_t part = 0; part < x->count; part++) {
-    struct nvm_value result = get_vector(x, vplan_operand(x->p, r, 0), part);
+    struct nvm_value result = x_vector(x, vplan_operand(x->p, r, 0), part);
     for (uint32_t k = 1; k + 1 < r->operand_count; k += 2) {
-      struct nvm_value operands[3] = {get_vector(x, vplan_operand(x->p, r, k), part),
-                                      get_vector(x, vplan_operand(x->p, r, k + 1), part), result};
-      result = x_emit(x, OP_SELECT, 0, wide(x, r->type), operands, 3, 0);
+      struct nvm_value operands[3] = {x_vector(x, vplan_operand(x->p, r, k), part),
+                                      x_vector(x, vplan_operand(x->p, r, k + 1), part), result};
+      result = x_emit(x, OP_SELECT, 0, x_wide(x, r->type), operands, 3, 0);
     }
-    *vector_slot(x, n, part) = result;
+    *x_vector_slot(x, n, part) = result;
   }
 }
 
 static void do_mask(struct executor *x, uint32_t n) {
   const struct vp_recipe *r = vplan_recipe(x->p, n);
   for (uint32_t part = 0; part < x->count; part++) {
-    struct nvm_value a = get_vector(x, vplan_operand(x->p, r, 0), part);
+    struct nvm_value a = x_vector(x, vplan_operand(x->p, r, 0), part);
     struct nvm_value b = r->kind == VP_NOT ? splat(x, x_number(x, TYPE_I1, -1))
-                                           : get_vector(x, vplan_operand(x->p, r, 1), part);
-    /* Where one condition is false the other was never asked, and may be poison. */
-    if (r->kind == VP_AND) b = x_emit(x, OP_FREEZE, 0, wide(x, TYPE_I1), &b, 1, 0);
-    *vector_slot(x, n, part) = x_binary(x,
-                                        r->kind == VP_NOT   ? OP_XOR
-                                        : r->kind == VP_AND ? OP_AND
-                                                            : OP_OR,
-                                        a, b);
+                                           : x_vector(x, vplan_operand(x->p, r, 1), part);
+    /* If one condition is false, the other was not evaluated, and may be poison. */
+    if (r->kind == VP_AND) b = x_emit(x, OP_FREEZE, 0, x_wide(x, TYPE_I1), &b, 1, 0);
+    *x_vector_slot(x, n, part) = x_binary(x,
+                                          r->kind == VP_NOT   ? OP_XOR
+                                          : r->kind == VP_AND ? OP_AND
+                                                              : OP_OR,
+                                          a, b);
   }
 }
 
-/* --- memory -------------------------------------------------------------------------------------
- */
-
-/* Metadata that is true of a wide access if it is of the elements. Scopes that the loop declares
- * are those of one iteration. */
-static void copy_metadata(struct executor *x, struct nvm_inst_id from, struct nvm_value to) {
-  effects_copy_access_metadata(x->v->f, (struct nvm_inst_id){value_index(to)}, from,
-                               !x->v->declares_scopes);
-}
-
-static uint32_t access_word(uint32_t bytes) {
-  uint32_t log2 = 0;
-  while (UINT32_C(1) << log2 < bytes) log2++;
-  return memory_access_pack((struct memory_access){.align_log2 = (log2 + 1) & 63});
-}
-
-/* An access alone: at the moving pointer, or at an address of its own. */
-static struct nvm_value access_address(struct executor *x, const struct vp_recipe *r, uint32_t part,
-                                       uint32_t lane) {
-  const struct vector_access *a = &x->v->accesses.data[r->access];
-  uint32_t pointer = vplan_operand(x->p, r, r->operand_count - 1);
-  if (!a->affine) return get_lane(x, pointer, part, lane);
-  int64_t offset = r->offset + (int64_t)(part * x->factor + lane) * a->step;
-  return x_advance(x, *lane_slot(x, pointer, 0, 0), x_number(x, TYPE_I64, offset));
-}
-
-static void access_one(struct executor *x, uint32_t n, uint32_t part, uint32_t lane) {
-  const struct vp_recipe *r = vplan_recipe(x->p, n);
-  struct nvm_inst old = *vl_inst(x->v, r->inst);
-  struct nvm_value operands[2], *slot = lane_slot(x, n, part, lane);
-  uint32_t count = 0;
-  if (r->kind == VP_STORE) operands[count++] = get_lane(x, vplan_operand(x->p, r, 0), part, lane);
-  operands[count++] = access_address(x, r, part, lane);
-  struct nvm_value made = x_emit(x, (enum op)old.op, old.flags, old.type, operands, count, old.aux);
-  if (!x->failed) copy_metadata(x, r->inst, made);
-  if (r->kind == VP_LOAD) *slot = made;
-}
-
-/* The members of the chain, lane after lane: a lane's phi is what the lane before brought back. */
+/* Executes the chain lane by lane: a lane's phi is the previous lane's back-edge value. */
 static void do_chain(struct executor *x) {
   for (uint32_t part = 0; part < x->count; part++)
     for (uint32_t lane = 0; lane < x->factor; lane++)
@@ -287,169 +244,15 @@ static void do_chain(struct executor *x) {
         bool first = part == 0 && lane == 0;
         if (r->kind == VP_SERIAL && !first) {
           uint32_t before = part * x->factor + lane - 1;
-          *lane_slot(x, n, part, lane) =
-              get_lane(x, vplan_operand(x->p, r, 1), before / x->factor, before % x->factor);
+          *x_lane_slot(x, n, part, lane) =
+              x_lane(x, vplan_operand(x->p, r, 1), before / x->factor, before % x->factor);
         } else if (r->in_chain) {
           x->origin = r->inst;
-          if (r->kind == VP_LOAD || r->kind == VP_STORE) access_one(x, n, part, lane);
-          else *lane_slot(x, n, part, lane) = replicate_one(x, r, part, lane);
+          if (r->kind == VP_LOAD || r->kind == VP_STORE) execute_lane_access(x, n, part, lane);
+          else *x_lane_slot(x, n, part, lane) = replicate_one(x, r, part, lane);
         }
       }
 }
-
-/* The access in a block of its own, gone to where the mask is true. */
-static void access_masked(struct executor *x, uint32_t n, uint32_t part, uint32_t lane) {
-  const struct vp_recipe *r = vplan_recipe(x->p, n);
-  bool store = r->kind == VP_STORE;
-  struct nvm_value mask = get_lane(x, r->mask, part, lane);
-  if (store) get_lane(x, vplan_operand(x->p, r, 0), part, lane);
-  struct nvm_block from = x->block;
-  struct nvm_block then = x_block(x, store ? "pred.store.if" : "pred.load.if");
-  struct nvm_block after = x_block(x, store ? "pred.store.continue" : "pred.load.continue");
-  if (x->failed) return;
-  x_branch(x, mask, then, after);
-  x->block = then;
-  access_one(x, n, part, lane);
-  x_jump(x, after);
-  x->block = after;
-  if (store || x->failed) return;
-  struct nvm_value *slot = lane_slot(x, n, part, lane);
-  struct nvm_value operands[4] = {*slot, value_of_block(then),
-                                  const_poison(x->v->f->module, r->type), value_of_block(from)};
-  *slot = x_emit(x, OP_PHI, 0, r->type, operands, 4, 0);
-}
-
-static void do_access_alone(struct executor *x, uint32_t n) {
-  const struct vp_recipe *r = vplan_recipe(x->p, n);
-  uint32_t parts = r->uniform ? 1 : x->count, lanes = r->uniform ? 1 : x->factor;
-  for (uint32_t part = 0; part < parts; part++)
-    for (uint32_t lane = 0; lane < lanes; lane++)
-      if (r->mask) access_masked(x, n, part, lane);
-      else access_one(x, n, part, lane);
-}
-
-/* The recipe of a member of the group that has the element at `offset`: recipe, lane over all
- * parts. */
-static bool find_member(const struct executor *x, uint32_t group, int64_t offset, uint32_t *recipe,
-                        uint32_t *lane, uint32_t from) {
-  const struct access_group *g = &x->v->groups.data[group];
-  for (uint32_t n = from; n < x->p->recipes.count; n++) {
-    const struct vp_recipe *r = vplan_recipe(x->p, n);
-    if ((r->kind != VP_LOAD && r->kind != VP_STORE) || r->group != group) continue;
-    int64_t apart = offset - x->v->accesses.data[r->access].offset;
-    if (apart % g->step || apart / g->step < 0 ||
-        apart / g->step >= (int64_t)(x->factor * x->count))
-      continue;
-    *recipe = n, *lane = (uint32_t)(apart / g->step);
-    return true;
-  }
-  return false;
-}
-
-static struct nvm_type piece_type(const struct executor *x, const struct access_group *g,
-                                  uint32_t elements) {
-  return elements == 1 ? g->type : type_vector(&x->v->f->module->types, g->type, elements);
-}
-
-/* Whether the piece is exactly one part of one member. */
-static bool is_whole_part(const struct executor *x, uint32_t group, struct access_piece piece,
-                          uint32_t *recipe, uint32_t *part) {
-  const struct access_group *g = &x->v->groups.data[group];
-  uint32_t lane;
-  if (piece.elements != x->factor || g->step != (int64_t)g->bytes) return false;
-  for (uint32_t from = 1; find_member(x, group, piece.offset, recipe, &lane, from);
-       from = *recipe + 1) {
-    *part = lane / x->factor;
-    if (lane % x->factor == 0) return true;
-  }
-  return false;
-}
-
-static void load_piece(struct executor *x, uint32_t group, struct access_piece piece,
-                       struct nvm_value address) {
-  const struct access_group *g = &x->v->groups.data[group];
-  uint32_t align = piece.elements > 1    ? piece.elements * g->bytes
-                   : g->aligned_elements ? g->bytes
-                                         : 1;
-  struct nvm_value whole =
-      x_emit(x, OP_LOAD, 0, piece_type(x, g, piece.elements), &address, 1, access_word(align));
-  if (x->failed) return;
-  if (g->count == 1) copy_metadata(x, x->v->accesses.data[g->first].inst, whole);
-  uint32_t recipe, lane, part;
-  if (x->factor > 1 && is_whole_part(x, group, piece, &recipe, &part))
-    *vector_slot(x, recipe, part) = whole;
-  for (uint32_t k = 0; k < piece.elements; k++)
-    for (uint32_t from = 1;
-         find_member(x, group, piece.offset + (int64_t)k * g->bytes, &recipe, &lane, from);
-         from = recipe + 1) {
-      bool has_vector = x->factor > 1 && !value_is_none(*vector_slot(x, recipe, lane / x->factor));
-      struct nvm_value *slot = lane_slot(x, recipe, lane / x->factor, lane % x->factor);
-      if (!has_vector) *slot = piece.elements == 1 ? whole : extract(x, whole, k);
-    }
-}
-
-static void store_piece(struct executor *x, uint32_t group, struct access_piece piece,
-                        struct nvm_value address) {
-  const struct access_group *g = &x->v->groups.data[group];
-  uint32_t align = piece.elements > 1    ? piece.elements * g->bytes
-                   : g->aligned_elements ? g->bytes
-                                         : 1;
-  struct nvm_type type = piece_type(x, g, piece.elements);
-  struct nvm_value whole = const_poison(x->v->f->module, type);
-  uint32_t from[VECTORIZE_MOST_LANES], lane_of[VECTORIZE_MOST_LANES], recipe, lane;
-  bool whole_part = x->factor > 1 && piece.elements == x->factor;
-  for (uint32_t k = 0; k < piece.elements && !x->failed; k++) {
-    from[k] = lane_of[k] = 0;
-    /* Of two members that store to one place the later one counts. */
-    for (uint32_t n = 1;
-         find_member(x, group, piece.offset + (int64_t)k * g->bytes, &recipe, &lane, n);
-         n = recipe + 1)
-      if (!from[k] || lane >= lane_of[k]) from[k] = recipe, lane_of[k] = lane;
-    x->failed |= !from[k];
-    whole_part &= from[k] == from[0] && lane_of[k] == lane_of[0] + k && lane_of[0] % x->factor == 0;
-  }
-  if (x->failed) return;
-  if (whole_part) {
-    whole =
-        get_vector(x, vplan_operand(x->p, vplan_recipe(x->p, from[0]), 0), lane_of[0] / x->factor);
-  } else {
-    for (uint32_t k = 0; k < piece.elements; k++) {
-      struct nvm_value element = get_lane(x, vplan_operand(x->p, vplan_recipe(x->p, from[k]), 0),
-                                          lane_of[k] / x->factor, lane_of[k] % x->factor);
-      whole = piece.elements == 1 ? element : insert(x, whole, element, k);
-    }
-  }
-  struct nvm_value operands[2] = {whole, address};
-  struct nvm_value made = x_emit(x, OP_STORE, 0, TYPE_VOID, operands, 2, access_word(align));
-  if (!x->failed && g->count == 1) copy_metadata(x, x->v->accesses.data[g->first].inst, made);
-}
-
-/* A group goes where its first load, or its last store stands. */
-static void do_group(struct executor *x, uint32_t n) {
-  const struct vp_recipe *r = vplan_recipe(x->p, n);
-  const struct access_group *g = &x->v->groups.data[r->group];
-  for (uint32_t k = 1; k < x->p->recipes.count; k++) {
-    const struct vp_recipe *other = vplan_recipe(x->p, k);
-    bool member = (other->kind == VP_LOAD || other->kind == VP_STORE) && other->group == r->group;
-    if (member && (g->is_store ? k > n : k < n)) return;
-  }
-  struct access_piece pieces[MOST_PIECES];
-  uint32_t width = accesses_width(x->v, g, x->factor * x->count);
-  if (width > x->width) width = x->width > g->bytes ? x->width : g->bytes;
-  uint32_t count = accesses_pieces(x->v, r->group, x->factor * x->count, width, pieces);
-  int64_t from_pointer =
-      r->offset - x->v->accesses.data[r->access].offset; /* of the group's offset 0 */
-  struct nvm_value pointer = *lane_slot(x, vplan_operand(x->p, r, r->operand_count - 1), 0, 0);
-  for (uint32_t k = 0; k < count && !x->failed; k++) {
-    struct nvm_value bytes = x_number(x, TYPE_I64, pieces[k].offset + from_pointer);
-    struct nvm_value address = x_advance(x, pointer, bytes);
-    if (g->is_store) store_piece(x, r->group, pieces[k], address);
-    else load_piece(x, r->group, pieces[k], address);
-  }
-}
-
-/* --- the loop -----------------------------------------------------------------------------------
- */
 
 static void do_recipe(struct executor *x, uint32_t n) {
   const struct vp_recipe *r = vplan_recipe(x->p, n);
@@ -461,20 +264,17 @@ static void do_recipe(struct executor *x, uint32_t n) {
   switch ((enum vp_kind)r->kind) {
     case VP_WIDEN:
       for (uint32_t part = 0; part < (r->uniform ? 1 : x->count); part++) {
-        if (r->uniform) *lane_slot(x, n, 0, 0) = replicate_one(x, r, 0, 0);
-        else *vector_slot(x, n, part) = widen_one(x, r, part);
+        if (r->uniform) *x_lane_slot(x, n, 0, 0) = replicate_one(x, r, 0, 0);
+        else *x_vector_slot(x, n, part) = widen_one(x, r, part);
       }
       break;
     case VP_REPLICATE:
       for (uint32_t part = 0; part < (r->uniform ? 1 : x->count); part++)
         for (uint32_t lane = 0; lane < (r->uniform ? 1 : x->factor); lane++)
-          *lane_slot(x, n, part, lane) = replicate_one(x, r, part, lane);
+          *x_lane_slot(x, n, part, lane) = replicate_one(x, r, part, lane);
       break;
     case VP_LOAD:
-    case VP_STORE:
-      if (r->group == VP_NO_GROUP || r->mask) do_access_alone(x, n);
-      else do_group(x, n);
-      break;
+    case VP_STORE: execute_access(x, n); break;
     case VP_BLEND: do_blend(x, n); break;
     case VP_AND:
     case VP_OR:
@@ -490,7 +290,7 @@ static void do_recipe(struct executor *x, uint32_t n) {
   }
 }
 
-/* A phi at the head of the block with its value from before; the other is added at the end. */
+/* A header phi with its start value; close_phi() adds the other. */
 static struct nvm_value new_phi(struct executor *x, struct nvm_value start, struct nvm_block from) {
   struct nvm_value operands[2] = {start, value_of_block(from)};
   return x->failed ? VALUE_NULL : x_emit(x, OP_PHI, 0, value_type(x->v->f, start), operands, 2, 0);
@@ -506,10 +306,7 @@ static void close_phi(struct executor *x, struct nvm_value phi, struct nvm_value
                !inst_add_operand(x->v->f, i, value_of_block(x->block));
 }
 
-/* --- reductions ---------------------------------------------------------------------------------
- */
-
-/* What changes nothing, or VALUE_NULL: every lane may begin with the start. */
+/* The neutral element; VALUE_NULL: none is needed, every lane may begin with the start value. */
 static struct nvm_value identity(struct executor *x, const struct header_phi *p) {
   struct nvm_type type = vl_inst(x->v, p->inst)->type;
   struct nvm_module *m = x->v->f->module;
@@ -574,25 +371,22 @@ static struct nvm_value combine(struct executor *x, const struct header_phi *p, 
                 value_type(x->v->f, a), operands, 2, 0);
 }
 
-/* All parts and lanes become one, as a tree. */
+/* Combines all parts and lanes, as a tree. */
 static struct nvm_value reduce(struct executor *x, const struct header_phi *p, uint32_t back) {
-  struct nvm_value part[VECTORIZE_MOST_LANES];
-  for (uint32_t k = 0; k < x->count; k++) part[k] = get_vector(x, back, k);
+  struct nvm_value part[VECTORIZE_MAX_LANES];
+  for (uint32_t k = 0; k < x->count; k++) part[k] = x_vector(x, back, k);
   for (uint32_t n = x->count; n > 1; n /= 2)
     for (uint32_t k = 0; k < n / 2; k++) part[k] = combine(x, p, part[k], part[k + n / 2]);
   if (x->factor == 1 || x->failed) return part[0];
-  struct nvm_value lane[VECTORIZE_MOST_LANES];
-  for (uint32_t k = 0; k < x->factor; k++) lane[k] = extract(x, part[0], k);
+  struct nvm_value lane[VECTORIZE_MAX_LANES];
+  for (uint32_t k = 0; k < x->factor; k++) lane[k] = x_extract(x, part[0], k);
   for (uint32_t n = x->factor; n > 1; n /= 2)
     for (uint32_t k = 0; k < n / 2; k++) lane[k] = combine(x, p, lane[k], lane[k + n / 2]);
   return lane[0];
 }
 
-/* --- a stage ------------------------------------------------------------------------------------
- */
-
-struct nvm_value induction_at(struct executor *x, const struct header_phi *p,
-                              struct nvm_value iterations) {
+struct nvm_value x_induction_at(struct executor *x, const struct header_phi *p,
+                                struct nvm_value iterations) {
   struct nvm_type type = vl_inst(x->v, p->inst)->type;
   bool pointer = type_is_ptr(vl_types(x->v), type);
   struct nvm_type number = pointer ? TYPE_I64 : type;
@@ -601,32 +395,32 @@ struct nvm_value induction_at(struct executor *x, const struct header_phi *p,
   return pointer ? x_advance(x, p->start, n) : x_binary(x, OP_ADD, p->start, n);
 }
 
-struct heads { /* by recipe: the phi of a moving pointer, induction, recurrence; parts of reductions
-                  in vectors */
+struct heads { /* by recipe: the value of a pointer, induction or recurrence in the header */
   struct nvm_value index;
   struct nvm_value *phi;
 };
 
-/* Values that stand in front of the loop: addresses, splats, partial results' beginnings. */
+/* Emits what precedes the loop: addresses, splats, initial partial results. */
 static void emit_preheader(struct executor *x, struct heads *h) {
   for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
     const struct header_phi *p =
         vplan_is_phi((enum vp_kind)r->kind) ? &x->v->phis.data[r->reduction] : NULL;
     if (r->kind == VP_LIVE_IN && x->factor > 1 && !type_is_ptr(vl_types(x->v), r->type))
-      get_vector(x, n, 0);
+      x_vector(x, n, 0);
     if (r->kind == VP_POINTER) {
       struct nvm_value iterations = x_resize(x, x->begin, TYPE_I64);
       h->phi[n] = x_advance(x, x->starts[n],
                             x_binary(x, OP_MUL, iterations, x_number(x, TYPE_I64, r->step)));
     } else if (p) {
-      h->phi[n] = p->kind == PHI_INDUCTION ? induction_at(x, p, x->begin) : x->entry[r->reduction];
+      h->phi[n] =
+          p->kind == PHI_INDUCTION ? x_induction_at(x, p, x->begin) : x->entry[r->reduction];
     }
     if (r->kind != VP_REDUCTION) continue;
     struct nvm_value none = identity(x, p), all = splat(x, value_is_none(none) ? h->phi[n] : none);
-    for (uint32_t part = 0; part < x->count; part++) *vector_slot(x, n, part) = all;
+    for (uint32_t part = 0; part < x->count; part++) *x_vector_slot(x, n, part) = all;
     if (!value_is_none(none))
-      *vector_slot(x, n, 0) = x->factor == 1 ? h->phi[n] : insert(x, all, h->phi[n], 0);
+      *x_vector_slot(x, n, 0) = x->factor == 1 ? h->phi[n] : x_insert(x, all, h->phi[n], 0);
   }
 }
 
@@ -638,46 +432,45 @@ static void emit_phis(struct executor *x, struct heads *h, struct nvm_block from
     x->origin = r->inst;
     if (r->kind == VP_REDUCTION)
       for (uint32_t part = 0; part < x->count; part++)
-        *vector_slot(x, n, part) = new_phi(x, *vector_slot(x, n, part), from);
+        *x_vector_slot(x, n, part) = new_phi(x, *x_vector_slot(x, n, part), from);
     else if (vplan_is_phi((enum vp_kind)r->kind) || moves) h->phi[n] = new_phi(x, h->phi[n], from);
-    if (r->kind == VP_POINTER || r->kind == VP_SERIAL) *lane_slot(x, n, 0, 0) = h->phi[n];
+    if (r->kind == VP_POINTER || r->kind == VP_SERIAL) *x_lane_slot(x, n, 0, 0) = h->phi[n];
   }
 }
 
-/* Lanes of an induction: the scalar and its steps. */
+/* Emits the lanes of an induction: the scalar plus its steps. */
 static void emit_steps(struct executor *x, uint32_t n, struct nvm_value scalar) {
   const struct vp_recipe *r = vplan_recipe(x->p, n);
   bool pointer = type_is_ptr(vl_types(x->v), r->type);
   for (uint32_t part = 0; part < x->count; part++) {
-    struct nvm_value steps[VECTORIZE_MOST_LANES];
+    struct nvm_value steps[VECTORIZE_MAX_LANES];
     for (uint32_t l = 0; l < x->factor; l++) {
       struct nvm_value by =
           x_number(x, pointer ? TYPE_I64 : r->type, r->step * (int64_t)(part * x->factor + l));
       steps[l] = by;
-      if (pointer) *lane_slot(x, n, part, l) = x_advance(x, scalar, by);
+      if (pointer) *x_lane_slot(x, n, part, l) = x_advance(x, scalar, by);
     }
     if (pointer || x->failed) continue;
     struct nvm_value by =
         x->factor == 1 ? steps[0]
-                       : const_aggregate(x->v->f->module, wide(x, r->type), steps, x->factor);
-    *vector_slot(x, n, part) = x_binary(x, OP_ADD, splat(x, scalar), by);
-    if (part == 0) *lane_slot(x, n, 0, 0) = scalar;
+                       : const_aggregate(x->v->f->module, x_wide(x, r->type), steps, x->factor);
+    *x_vector_slot(x, n, part) = x_binary(x, OP_ADD, splat(x, scalar), by);
+    if (part == 0) *x_lane_slot(x, n, 0, 0) = scalar;
   }
 }
 
-/* What a recurrence is for each lane: the lane before of its value. Carried out once that value is
- * there. */
+/* Each lane of a recurrence is the previous lane of its value, which exists by now. */
 static void emit_splice(struct executor *x, uint32_t n, struct nvm_value phi) {
   uint32_t back = vplan_operand(x->p, vplan_recipe(x->p, n), 1);
   for (uint32_t k = 0; k < x->factor * x->count; k++)
-    *lane_slot(x, n, k / x->factor, k % x->factor) =
-        k == 0 ? phi : get_lane(x, back, (k - 1) / x->factor, (k - 1) % x->factor);
+    *x_lane_slot(x, n, k / x->factor, k % x->factor) =
+        k == 0 ? phi : x_lane(x, back, (k - 1) / x->factor, (k - 1) % x->factor);
 }
 
-/* Inductions, and recurrences of what comes from outside, when the body begins; other recurrences
- * once recipe `done` has given their value. */
-static void emit_due(struct executor *x, const struct heads *h, uint32_t done) {
-  uint32_t heads = 2 * x->v->phis.count + 1; /* phis and their starts stand first */
+/* At the beginning of the body (`done` == 0): inductions, and recurrences of live-ins. After
+ * recipe `done`: recurrences of its value. */
+static void emit_header_values(struct executor *x, const struct heads *h, uint32_t done) {
+  uint32_t heads = 2 * x->v->phis.count + 1; /* phis and their starts come first */
   for (uint32_t n = 1; n < x->p->recipes.count && n <= heads && !x->failed; n++) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
     x->origin = r->inst;
@@ -691,34 +484,26 @@ static void emit_due(struct executor *x, const struct heads *h, uint32_t done) {
 }
 
 static void emit_body(struct executor *x, const struct heads *h) {
-  emit_due(x, h, 0);
+  emit_header_values(x, h, 0);
   for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
     do_recipe(x, n);
-    emit_due(x, h, n);
+    emit_header_values(x, h, n);
   }
 }
 
-/* A moving pointer or an induction so many iterations on. */
-static struct nvm_value step_by(struct executor *x, const struct vp_recipe *r,
-                                struct nvm_value from, uint32_t iterations) {
-  bool pointer = type_is_ptr(vl_types(x->v), r->type);
-  struct nvm_value by = x_number(x, pointer ? TYPE_I64 : r->type, r->step * (int64_t)iterations);
-  return pointer ? x_advance(x, from, by) : x_binary(x, OP_ADD, from, by);
-}
-
-/* Where any lane leaves the loop, the old one takes over from this iteration's first lane and finds
- * out which. Lanes behind it were never asked, and may be poison. */
-static void leave_early(struct executor *x, const struct heads *h) {
+/* If any lane exits, the scalar loop continues from this iteration's first lane and finds it.
+ * Lanes after the exiting one were not evaluated in the source, and may be poison. */
+static void emit_early_exit(struct executor *x, const struct heads *h) {
   struct nvm_value any = VALUE_NULL;
   for (uint32_t k = 0; k < x->count * x->factor; k++) {
-    struct nvm_value leaves = get_lane(x, x->p->early, k / x->factor, k % x->factor);
+    struct nvm_value leaves = x_lane(x, x->p->early, k / x->factor, k % x->factor);
     leaves = x_emit(x, OP_FREEZE, 0, TYPE_I1, &leaves, 1, 0);
     if (x->p->early_negated) leaves = x_binary(x, OP_XOR, leaves, x_number(x, TYPE_I1, -1));
-    any = k ? x_binary(x, OP_OR, any, leaves) : leaves;
+    any = x_or(x, any, leaves);
   }
   struct nvm_block on = x_block(x, "vector.body.interim");
-  x->early[x->early_count++] = (struct early_way){x->block, h->index};
-  x_branch(x, any, x->old_loop, on);
+  x->early[x->early_count++] = (struct early_edge){x->block, h->index};
+  x_branch(x, any, x->scalar_loop, on);
   x->block = on;
 }
 
@@ -727,20 +512,20 @@ static void emit_latch(struct executor *x, struct heads *h, struct nvm_value end
   uint32_t last = x->factor * x->count - 1;
   struct nvm_value step = x_iterations(x, last + 1);
   x->origin = (struct nvm_inst_id){0};
-  if (x->p->early && !x->failed) leave_early(x, h);
+  if (x->p->early && !x->failed) emit_early_exit(x, h);
   for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
     bool moves = r->kind == VP_INDUCTION || (r->kind == VP_POINTER && r->step != 0);
     if (moves) {
-      close_phi(x, h->phi[n], step_by(x, r, h->phi[n], last + 1));
+      close_phi(x, h->phi[n], x_add_number(x, h->phi[n], r->step * (int64_t)(last + 1)));
     } else if (r->kind == VP_RECURRENCE || r->kind == VP_SERIAL) {
       struct nvm_value back =
-          get_lane(x, vplan_operand(x->p, r, 1), last / x->factor, last % x->factor);
+          x_lane(x, vplan_operand(x->p, r, 1), last / x->factor, last % x->factor);
       x->leave[r->reduction] = back;
       close_phi(x, h->phi[n], back);
     } else if (r->kind == VP_REDUCTION) {
       for (uint32_t part = 0; part < x->count; part++)
-        close_phi(x, *vector_slot(x, n, part), get_vector(x, vplan_operand(x->p, r, 1), part));
+        close_phi(x, *x_vector_slot(x, n, part), x_vector(x, vplan_operand(x->p, r, 1), part));
     }
   }
   struct nvm_value next = x_binary(x, OP_ADD, h->index, step);
@@ -756,7 +541,7 @@ static bool allocate_values(struct executor *x) {
   return !x->failed;
 }
 
-void straight_emit(struct executor *x, uint32_t copy, struct nvm_value *heads) {
+void execute_straight(struct executor *x, uint32_t copy, struct nvm_value *heads) {
   struct heads h = {.phi = heads};
   x->factor = x->count = x->width = 1;
   if (!allocate_values(x)) return;
@@ -765,21 +550,22 @@ void straight_emit(struct executor *x, uint32_t copy, struct nvm_value *heads) {
   x->failed |= !h.phi;
   for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
-    if (r->kind == VP_POINTER || r->kind == VP_INDUCTION) h.phi[n] = step_by(x, r, heads[n], copy);
+    if (r->kind == VP_POINTER || r->kind == VP_INDUCTION)
+      h.phi[n] = x_add_number(x, heads[n], r->step * (int64_t)copy);
     else if (vplan_is_phi((enum vp_kind)r->kind)) h.phi[n] = x->entry[r->reduction];
     if (r->kind == VP_POINTER || r->kind == VP_SERIAL || r->kind == VP_REDUCTION)
-      *lane_slot(x, n, 0, 0) = h.phi[n];
+      *x_lane_slot(x, n, 0, 0) = h.phi[n];
   }
   emit_body(x, &h);
   for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
     if (r->kind == VP_REDUCTION || r->kind == VP_SERIAL || r->kind == VP_RECURRENCE)
-      x->leave[r->reduction] = get_lane(x, vplan_operand(x->p, r, 1), 0, 0);
+      x->leave[r->reduction] = x_lane(x, vplan_operand(x->p, r, 1), 0, 0);
   }
 }
 
-void stage_emit(struct executor *x, struct nvm_value end, const char *ph, const char *body,
-                const char *middle) {
+void execute_stage(struct executor *x, struct nvm_value end, const char *ph, const char *body,
+                   const char *middle) {
   struct arena *arena = x->v->env->arena;
   uint32_t recipes = x->p->recipes.count;
   struct heads h = {.phi = arena_alloc(arena, recipes * sizeof *h.phi)};

@@ -1,17 +1,17 @@
-/* Legality: may the loop's iterations be carried out several at a time?
+/* Legality: whether several iterations of the loop can be executed at a time.
  *
- * The shape is checked first (one latch that is the only exit, a known number of iterations), then
- * each instruction, then the phis of the header:
+ * First the shape (one latch that is the only exit, a known number of iterations), then each
+ * instruction, then the header phis:
  *
  *   induction     start + constant × iteration, by scalar evolution
- *   reduction     combined by an operation whose order does not matter            (reductions.c)
- *   recurrence    what another value was one iteration before
- *   serial        anything else that is plain arithmetic: kept in order, lane after lane
+ *   reduction     an operation whose order does not matter                        (reductions.c)
+ *   recurrence    the previous iteration's value of another instruction
+ *   serial        other plain arithmetic: executed in order, lane by lane
  *
- * and last memory (accesses.c). Barriers and whatever speaks to other threads refuse: they must
- * happen as often as the source says. After LLVM's LoopVectorizationLegality; serial chains are an
- * addition: on a GPU a loop that sums in order still wins by its wide loads, and so do inductions
- * of floats. */
+ * and last memory (accesses.c). Barriers and other operations that communicate between threads
+ * prevent vectorization: they must execute as often as in the source. After LLVM's
+ * LoopVectorizationLegality. Serial chains are an addition: on a GPU, a loop that sums in order
+ * gains by wide loads, and so do float inductions. */
 #include "opt/vectorize/vectorize.h"
 
 #include "ir/intrinsic.h"
@@ -30,10 +30,7 @@ const char *const vector_refusal_messages[VECTOR_REFUSAL_COUNT] = {
 #undef REFUSAL
 };
 
-/* --- shape --------------------------------------------------------------------------------------
- */
-
-/* Whether only the loop leads to its exit. */
+/* Whether all predecessors of the exit are in the loop. */
 static bool exit_is_dedicated(const struct vector_loop *v) {
   const struct dominance *d = v->dominance;
   uint32_t exit = v->loop->exit.index;
@@ -42,8 +39,7 @@ static bool exit_is_dedicated(const struct vector_loop *v) {
   return true;
 }
 
-/* The block that leaves the loop beside the latch, if there is one, and it is asked in every
- * iteration. */
+/* Finds the exiting block besides the latch, which must execute in every iteration. */
 static bool find_early_exit(struct vector_loop *v) {
   uint32_t exits = 0;
   for (uint32_t k = 0; k < v->loop->block_count; k++) {
@@ -77,9 +73,6 @@ enum vector_refusal legality_check_shape(struct vector_loop *v) {
   if (trip_count_is_number(&v->trips, &taken)) v->exact_trips = taken + 1;
   return VECTOR_OK;
 }
-
-/* --- instructions -------------------------------------------------------------------------------
- */
 
 static bool is_annotation(uint32_t intrinsic) {
   return intrinsic == INTRINSIC_assume || intrinsic == INTRINSIC_lifetime_start ||
@@ -159,10 +152,7 @@ enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok) {
   return VECTOR_OK;
 }
 
-/* --- phis ---------------------------------------------------------------------------------------
- */
-
-/* Users of i inside the loop all come later than position `after`. */
+/* Whether all users of i in the loop come after position `after`. */
 static bool users_follow(const struct vector_loop *v, struct nvm_inst_id i, uint32_t after) {
   for (uint32_t u = v->uses.first[i.index]; u < v->uses.first[i.index + 1]; u++) {
     uint32_t at = v->position[v->uses.users[u].index];
@@ -212,9 +202,9 @@ static enum vector_refusal collect_phis(struct vector_loop *v, bool *ok) {
   return VECTOR_OK;
 }
 
-/* Whether the phi of the header has its lanes only once the chain has been carried out: it is a
- * chain's, or what a member was one iteration before. */
-static bool waits_for_chain(const struct vector_loop *v, struct nvm_inst_id i, bool *recurrence) {
+/* Whether the lanes of a header phi are available only after the chain: it is a chain's, or a
+ * recurrence of a member. */
+static bool depends_on_chain(const struct vector_loop *v, struct nvm_inst_id i, bool *recurrence) {
   for (uint32_t p = 0; p < v->phis.count; p++) {
     const struct header_phi *h = &v->phis.data[p];
     if (h->inst.index != i.index) continue;
@@ -225,30 +215,26 @@ static bool waits_for_chain(const struct vector_loop *v, struct nvm_inst_id i, b
   return false;
 }
 
-/* Members of serial chains are carried out together where the last of them stands: who looks at one
- * of them from outside the chain must come later. */
-static bool chain_is_whole(const struct vector_loop *v) {
+/* Chains are executed at their last member: users outside of the chain must come later. */
+static bool chain_is_contiguous(const struct vector_loop *v) {
   uint32_t last = 0;
   for (uint32_t k = 0; k < v->body_count; k++)
     if (v->chained[v->body[k].index]) last = k + 1;
   for (uint32_t k = 0; k < last; k++) {
     bool recurrence = false;
-    if (!v->chained[v->body[k].index] && !waits_for_chain(v, v->body[k], &recurrence)) continue;
+    if (!v->chained[v->body[k].index] && !depends_on_chain(v, v->body[k], &recurrence)) continue;
     for (uint32_t u = v->uses.first[v->body[k].index]; u < v->uses.first[v->body[k].index + 1];
          u++) {
       struct nvm_inst_id user = v->uses.users[u];
-      bool next_round =
+      bool next_iteration =
           vl_inst(v, user)->op == OP_PHI && vl_inst(v, user)->block.index == v->loop->header.index;
       bool early = v->position[user.index] && v->position[user.index] <= last &&
                    (recurrence || !v->chained[user.index]);
-      if (early && !next_round) return false;
+      if (early && !next_iteration) return false;
     }
   }
   return true;
 }
-
-/* --- what is needed -----------------------------------------------------------------------------
- */
 
 static const struct header_phi *phi_of(const struct vector_loop *v, struct nvm_inst_id i) {
   for (uint32_t p = 0; p < v->phis.count; p++)
@@ -280,9 +266,9 @@ static void need_operands(struct needs *n, struct nvm_inst_id i) {
     if (k != skip) need(n, inst_operand(v->f, inst, k));
 }
 
-/* Values that recipes must compute: what is stored, conditions, what phis bring back and somebody
- * uses. A value that is used after the loop and is not what a phi brings back is left to the old
- * loop's last iteration. */
+/* Marks the values that recipes must compute: stored values, conditions, back-edge values of used
+ * phis. A value that is used after the loop but is not a back-edge value requires the scalar loop
+ * for the last iteration. */
 static enum vector_refusal find_needed(struct vector_loop *v) {
   struct needs n = {.v = v};
   for (uint32_t k = 0; k < v->body_count; k++) {
@@ -297,16 +283,16 @@ static enum vector_refusal find_needed(struct vector_loop *v) {
         continue;
       if (vl_inst(v, user)->op != OP_PHI || vl_inst(v, user)->block.index != v->loop->exit.index)
         return VECTOR_PHI;
-      bool brought = false;
+      bool is_back_value = false;
       for (uint32_t p = 0; p < v->phis.count; p++)
         if (value_equal(v->phis.data[p].back, value_of_inst(i))) {
-          brought = true;
+          is_back_value = true;
           if (v->phis.data[p].kind != PHI_INDUCTION) need(&n, value_of_inst(v->phis.data[p].inst));
         }
-      if (!brought) v->scalar_epilogue = true;
+      if (!is_back_value) v->scalar_epilogue = true;
     }
   }
-  /* The remainder goes on with every phi. */
+  /* The remainder needs every phi. */
   for (uint32_t p = 0; p < v->phis.count; p++)
     if (v->phis.data[p].kind != PHI_INDUCTION) need(&n, value_of_inst(v->phis.data[p].inst));
   while (n.open.count) need_operands(&n, n.open.data[--n.open.count]);
@@ -317,12 +303,12 @@ static enum vector_refusal find_needed(struct vector_loop *v) {
 
 enum vector_refusal legality_check(struct vector_loop *v, enum nvm_status *status) {
   bool ok = true;
-  v->most_lanes = VECTORIZE_MOST_LANES;
+  v->max_lanes = VECTORIZE_MAX_LANES;
   enum vector_refusal r = legality_collect_body(v, &ok);
   if (ok && r == VECTOR_OK) r = collect_phis(v, &ok);
   if (ok && r == VECTOR_OK) r = accesses_analyze(v, status);
-  if (ok && r == VECTOR_OK && v->early.index && !accesses_may_run_ahead(v)) r = VECTOR_EARLY_EXIT;
-  if (ok && r == VECTOR_OK && !chain_is_whole(v)) r = VECTOR_REORDER_FP;
+  if (ok && r == VECTOR_OK && v->early.index && !accesses_can_speculate(v)) r = VECTOR_EARLY_EXIT;
+  if (ok && r == VECTOR_OK && !chain_is_contiguous(v)) r = VECTOR_REORDER_FP;
   if (ok && r == VECTOR_OK) r = find_needed(v);
   if (!ok) *status = NVM_OUT_OF_MEMORY;
   return r;

@@ -1,16 +1,20 @@
-/* load-store-vectorizer: neighbouring loads, and stores, of a block become one wide access.
+/* load-store-vectorizer: adjacent loads or stores of a block become one wide access.
  *
- * Purpose:   an access of 16 bytes costs the memory pipe little more than one of 4.
+ * Purpose:   an access of 16 bytes costs the memory pipeline little more than one of 4.
  * Algorithm: the plain accesses of a block are grouped by the shape of their address (base +
- * terms), sorted by offset, and cut greedily into runs without gaps of 2, 4 … bytes up to the
- * widest that the target has and the proven alignment allows. A run of loads is made where the
- * first of them stood, a run of stores where the last stood; nothing in between may touch what
- * moves past it. What counts is bytes, not types: other types are cast. Variables of the function
- * or module that are nobody else's are aligned as it takes. Addresses are taken apart only where
- * objects accessed more than once are aligned well enough. Requires:  nothing; infer-alignment
- * before it finds more. Preserves: the control flow. Cost:      n log n in the accesses of a block;
- * each looks at MAX_PILES objects, each run at MAX_BETWEEN others. Omits:     gaps; accesses that
- * overlap; more than MAX_GROUPS shapes open at a time. Tests: check/opt/load-store-vectorizer-*. */
+ *            terms), sorted by offset, and cut greedily into runs without gaps of 2, 4 … bytes, up
+ *            to the widest that the target has and the proven alignment allows. A run of loads is
+ *            placed at its first, a run of stores at its last; an access that may alias one that
+ *            moves past it prevents the run. Sizes count, not types: other types are cast.
+ *            Variables that are local to the function or module get the alignment needed.
+ *            Addresses are decomposed only for objects with several accesses and sufficient
+ *            alignment.
+ * Requires:  nothing; infer-alignment before it finds more.
+ * Preserves: the control flow.
+ * Cost:      n log n in the accesses of a block; each compares with MAX_PILES objects, each run
+ *            with MAX_BETWEEN accesses.
+ * Omits:     gaps; overlapping accesses; more than MAX_GROUPS shapes at a time.
+ * Tests:     check/opt/load-store-vectorizer-*. */
 #include "ir/build.h"
 #include "ir/evalint.h"
 #include "analysis/alias.h"
@@ -32,37 +36,33 @@ struct group {
   struct alias_address shape;
   bool store;
   uint32_t space;
-  struct member best; /* aligned */
+  struct member best; /* with the highest alignment */
   VEC(struct member) members;
 };
 
-/* What a block does with one object; the last pile is of all objects that have none of their own.
- */
+/* The accesses of a block to one object; the last pile is for objects beyond MAX_PILES. */
 struct pile {
   struct nvm_value object;
   bool store;
   uint32_t count;
-  uint32_t least_bytes; /* of one access */
-  uint32_t best_log2;   /* of alignments */
+  uint32_t least_bytes; /* of the narrowest access */
+  uint32_t best_log2;   /* the highest alignment */
 };
 
 struct vectorizer {
   struct nvm_function *f;
   struct pass_env *env;
-  struct alias_env *alias; /* made for the first block with two candidates, with `rewrite` */
+  struct alias_env *alias; /* created for the first block with two candidates, with `rewrite` */
   struct rewrite rewrite;
   struct group groups[MAX_GROUPS];
   uint32_t group_count;
   struct pile piles[MAX_PILES];
   uint32_t pile_count;
-  VEC(struct nvm_inst_id) accesses; /* of the block, in order: all that touches memory */
-  VEC(struct nvm_inst_id) dead;     /* stores that were merged */
+  VEC(struct nvm_inst_id) accesses; /* of the block, in order: all memory accesses and calls */
+  VEC(struct nvm_inst_id) dead;     /* merged stores */
   struct builder at;                /* of the wide access, and what it is made of */
   uint64_t changes;
 };
-
-/* --- finding runs
- * ----------------------------------------------------------------------------------- */
 
 static struct nvm_type accessed_type(const struct vectorizer *g, const struct nvm_inst *i) {
   return i->op == OP_STORE ? value_type(g->f, inst_operand(g->f, i, 0)) : i->type;
@@ -72,7 +72,7 @@ static struct nvm_value pointer_of(const struct vectorizer *g, const struct nvm_
   return inst_operand(g->f, i, i->op == OP_STORE);
 }
 
-/* Bytes of a plain access of whole elements; 0: not to be touched. */
+/* The size of a plain access of whole elements; 0: not a candidate. */
 static uint32_t candidate_bytes(const struct vectorizer *g, const struct nvm_inst *i) {
   const struct nvm_module *m = g->f->module;
   if ((i->op != OP_LOAD && i->op != OP_STORE) || !effects_is_plain_access(i)) return 0;
@@ -94,7 +94,7 @@ static uint32_t written_log2(const struct vectorizer *g, struct nvm_inst_id id) 
       layout_align(&g->f->module->layout, &g->f->module->types, accessed_type(g, i)));
 }
 
-/* The pile of i; an empty one if it is the first. */
+/* The pile of i, which may be new. */
 static struct pile *pile_of(struct vectorizer *g, const struct nvm_inst *i) {
   struct nvm_value object = alias_underlying_object(g->f, pointer_of(g, i));
   bool store = i->op == OP_STORE;
@@ -109,8 +109,7 @@ static struct pile *pile_of(struct vectorizer *g, const struct nvm_inst *i) {
   return &g->piles[n];
 }
 
-/* Whether the object is a variable that can be aligned as one likes, for nobody else has a say in
- * it. */
+/* Whether the object is a local variable, whose alignment can be raised. */
 static bool is_own(const struct nvm_function *f, struct nvm_value object) {
   if (value_kind(object) == VALUE_INST) return f->insts.data[value_index(object)].op == OP_ALLOCA;
   if (value_kind(object) != VALUE_GLOBAL) return false;
@@ -119,15 +118,15 @@ static bool is_own(const struct nvm_function *f, struct nvm_value object) {
          !v->symbol.section.index;
 }
 
-/* Whether two of them may be aligned as one access that takes their bytes. */
-static bool is_hopeful(const struct vectorizer *g, const struct pile *p) {
+/* Whether two accesses of the pile may be merged, given their alignment. */
+static bool is_promising(const struct vectorizer *g, const struct pile *p) {
   bool aligned = UINT64_C(1) << p->best_log2 > p->least_bytes;
   return p->count > 1 && (aligned || p == &g->piles[MAX_PILES - 1] || is_own(g->f, p->object));
 }
 
-/* Puts the plain accesses of the block into piles; true if there is hope for one. */
+/* Collects the plain accesses of the block into piles; true if one is promising. */
 static bool make_piles(struct vectorizer *g, struct nvm_block b) {
-  bool hope = false;
+  bool promising = false;
   g->pile_count = 0;
   FOR_EACH_INST(g->f, b, i) {
     const struct nvm_inst *inst = function_inst(g->f, i);
@@ -139,15 +138,16 @@ static bool make_piles(struct vectorizer *g, struct nvm_block b) {
     p->least_bytes = bytes < p->least_bytes ? bytes : p->least_bytes;
     p->best_log2 = log2 > p->best_log2 ? log2 : p->best_log2;
   }
-  for (uint32_t n = 0; n < g->pile_count; n++) hope = hope || is_hopeful(g, &g->piles[n]);
-  return hope;
+  for (uint32_t n = 0; n < g->pile_count; n++)
+    promising = promising || is_promising(g, &g->piles[n]);
+  return promising;
 }
 
 static void add_member(struct vectorizer *g, uint32_t order) {
   struct nvm_inst_id id = g->accesses.data[order];
   const struct nvm_inst *i = function_inst(g->f, id);
   uint32_t bytes = candidate_bytes(g, i);
-  if (bytes == 0 || !is_hopeful(g, pile_of(g, i))) return;
+  if (bytes == 0 || !is_promising(g, pile_of(g, i))) return;
   struct alias_address a = alias_decompose(g->f, pointer_of(g, i));
   uint32_t space = type_info(&g->f->module->types, value_type(g->f, pointer_of(g, i)))->width;
   struct member m = {id, a.offset, bytes, order};
@@ -166,7 +166,7 @@ static void add_member(struct vectorizer *g, uint32_t order) {
   VEC_PUSH(g->env->arena, &g->groups[n].members, m);
 }
 
-/* By offset, then by order; merge sort, so that no input makes it slow. */
+/* By offset, then by order; merge sort, for n log n in all cases. */
 static void sort_members(struct member *a, struct member *room, uint32_t count) {
   if (count < 2) return;
   uint32_t half = count / 2, i = 0, j = half;
@@ -179,8 +179,8 @@ static void sort_members(struct member *a, struct member *room, uint32_t count) 
   memcpy(a, room, count * sizeof *a);
 }
 
-/* The alignment of the lowest of the members, as all of them prove it, and the best aligned of the
- * group that stands before them; log2. */
+/* The alignment (log2) of the lowest member that any member proves, or the best aligned access of
+ * the group before them. */
 static uint32_t proven_log2(const struct vectorizer *g, const struct group *group,
                             const struct member *run, uint32_t count) {
   uint32_t most = 0;
@@ -195,7 +195,7 @@ static uint32_t proven_log2(const struct vectorizer *g, const struct group *grou
   return most;
 }
 
-/* Whether the variable that the address is based on can be aligned so; `commit`: does so. */
+/* Whether the base variable can be aligned accordingly; `commit`: aligns it. */
 static bool align_base(struct vectorizer *g, const struct group *group, int64_t offset,
                        uint32_t log2, bool commit) {
   struct nvm_function *f = g->f;
@@ -213,9 +213,9 @@ static bool align_base(struct vectorizer *g, const struct group *group, int64_t 
   return true;
 }
 
-/* Whether all members can meet at `place` (a number in the order of accesses). */
-static bool may_meet(struct vectorizer *g, const struct member *run, uint32_t count, uint32_t first,
-                     uint32_t last, bool store) {
+/* Whether all members can be moved to the first (loads) or the last (stores). */
+static bool can_merge(struct vectorizer *g, const struct member *run, uint32_t count,
+                      uint32_t first, uint32_t last, bool store) {
   if (last - first > MAX_BETWEEN) return false;
   for (uint32_t k = 0; k < count; k++) {
     struct memory_location l;
@@ -232,18 +232,15 @@ static bool may_meet(struct vectorizer *g, const struct member *run, uint32_t co
       bool foreign = i->op == OP_CALL && !unknown &&
                      module_function(g->f->module, call_callee(g->f, i))->intrinsic == 0;
       if (unknown || foreign || effects_is_convergent(g->f, i)) return false;
-      uint32_t does = alias_mod_ref(g->alias, other, l);
-      if (does & (store ? ALIAS_READS | ALIAS_WRITES : ALIAS_WRITES)) return false;
+      uint32_t effects = alias_mod_ref(g->alias, other, l);
+      if (effects & (store ? ALIAS_READS | ALIAS_WRITES : ALIAS_WRITES)) return false;
     }
   }
   return true;
 }
 
-/* --- the wide access
- * -------------------------------------------------------------------------------- */
-
-/* An integer, or vector of them, as wide as a pointer (or vector of them); other types stay. */
-static struct nvm_type as_numbers(struct vectorizer *g, struct nvm_type type) {
+/* The integer (vector) type for a pointer (vector) type; other types as they are. */
+static struct nvm_type without_pointers(struct vectorizer *g, struct nvm_type type) {
   struct nvm_module *m = g->f->module;
   struct nvm_type scalar = type_scalar(&m->types, type);
   if (!type_is_ptr(&m->types, scalar)) return type;
@@ -252,35 +249,42 @@ static struct nvm_type as_numbers(struct vectorizer *g, struct nvm_type type) {
                             type_is_vector(&m->types, type) ? type : TYPE_NONE);
 }
 
-/* The same bits as another type; pointers by way of numbers. */
+/* A bit cast; pointers by way of integers. */
 static struct nvm_value make_cast(struct vectorizer *g, struct nvm_value v, struct nvm_type to) {
-  struct nvm_type from = value_type(g->f, v), from_numbers = as_numbers(g, from),
-                  to_numbers = as_numbers(g, to);
+  struct nvm_type from = value_type(g->f, v), from_integer = without_pointers(g, from),
+                  to_integer = without_pointers(g, to);
   if (type_equal(from, to)) return v;
-  if (!type_equal(from, from_numbers)) v = builder_unary(&g->at, OP_PTRTOINT, from_numbers, v);
-  if (!type_equal(from_numbers, to_numbers)) v = builder_unary(&g->at, OP_BITCAST, to_numbers, v);
-  return type_equal(to, to_numbers) ? v : builder_unary(&g->at, OP_INTTOPTR, to, v);
+  if (!type_equal(from, from_integer)) v = builder_unary(&g->at, OP_PTRTOINT, from_integer, v);
+  if (!type_equal(from_integer, to_integer)) v = builder_unary(&g->at, OP_BITCAST, to_integer, v);
+  return type_equal(to, to_integer) ? v : builder_unary(&g->at, OP_INTTOPTR, to, v);
 }
 
-/* The element of the wide access: the type of all, where they agree; else integers of the smallest.
- * Of what is narrower than 32 bits, words: more than four lanes of it are no single access. */
+/* The scalar type of all members, TYPE_NONE if they differ; *bits: of the narrowest. */
+static struct nvm_type common_scalar(struct vectorizer *g, const struct member *run, uint32_t count,
+                                     uint64_t *bits) {
+  struct nvm_module *m = g->f->module;
+  struct nvm_type common = TYPE_NONE;
+  *bits = 64;
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_type type = accessed_type(g, function_inst(g->f, run[k].inst));
+    struct nvm_type scalar = type_scalar(&m->types, type);
+    uint64_t each = layout_bits(&m->layout, &m->types, scalar);
+    common = k == 0 || type_equal(common, scalar) ? scalar : TYPE_NONE;
+    *bits = each < *bits ? each : *bits;
+  }
+  return common;
+}
+
+/* The element of the wide access: the common type, else integers of the narrowest width; words
+ * instead of more than four elements below 32 bits, which one access cannot have. */
 static struct nvm_type element_of(struct vectorizer *g, const struct member *run, uint32_t count,
                                   uint32_t bytes) {
   struct type_table *t = &g->f->module->types;
-  const struct nvm_layout *layout = &g->f->module->layout;
-  struct nvm_type one = TYPE_NONE;
-  uint64_t least = 64;
-  bool same = true;
-  for (uint32_t k = 0; k < count; k++) {
-    struct nvm_type s = type_scalar(t, accessed_type(g, function_inst(g->f, run[k].inst)));
-    uint64_t bits = layout_bits(layout, t, s);
-    if (one.index == 0) one = s;
-    same = same && type_equal(one, s);
-    least = bits < least ? bits : least;
-  }
-  bool too_many = bytes * 8 / least > 4 && least < 32;
-  if (too_many) return bytes >= 8 ? TYPE_I32 : type_int(t, (uint32_t)least);
-  return same ? one : type_int(t, (uint32_t)least);
+  uint64_t bits;
+  struct nvm_type common = common_scalar(g, run, count, &bits);
+  bool too_many = bytes * 8 / bits > 4 && bits < 32;
+  if (too_many) return bytes >= 8 ? TYPE_I32 : type_int(t, (uint32_t)bits);
+  return common.index ? common : type_int(t, (uint32_t)bits);
 }
 
 static struct nvm_type lanes(struct vectorizer *g, struct nvm_type element, uint32_t bits) {
@@ -289,10 +293,9 @@ static struct nvm_type lanes(struct vectorizer *g, struct nvm_type element, uint
   return bits == each ? element : type_vector(t, element, bits / each);
 }
 
-/* A run of loads and what it is cut into: `piece` bits wide elements of a vector, from bit `at` on.
- */
-static struct nvm_value cut_out(struct vectorizer *g, struct nvm_value wide,
-                                struct nvm_type element, uint32_t at, uint32_t bits) {
+/* Extracts `bits` bits at bit `at` of a wide value with these elements. */
+static struct nvm_value extract_bits(struct vectorizer *g, struct nvm_value wide,
+                                     struct nvm_type element, uint32_t at, uint32_t bits) {
   struct nvm_module *m = g->f->module;
   uint32_t each = (uint32_t)layout_bits(&m->layout, &m->types, element), count = bits / each;
   struct nvm_value result = const_poison(m, lanes(g, element, bits));
@@ -303,38 +306,20 @@ static struct nvm_value cut_out(struct vectorizer *g, struct nvm_value wide,
   return result;
 }
 
-static struct nvm_type smallest_integer(struct vectorizer *g, const struct member *run,
-                                        uint32_t count) {
-  struct nvm_module *m = g->f->module;
-  uint64_t least = 64;
-  for (uint32_t k = 0; k < count; k++) {
-    struct nvm_type type = accessed_type(g, function_inst(g->f, run[k].inst));
-    uint64_t bits = layout_bits(&m->layout, &m->types, type_scalar(&m->types, type));
-    least = bits < least ? bits : least;
-  }
-  return type_int(&m->types, (uint32_t)least);
-}
-
 static void split_load(struct vectorizer *g, struct nvm_value wide, struct nvm_type element,
                        const struct member *run, uint32_t count, uint32_t bytes) {
   struct nvm_module *m = g->f->module;
   struct nvm_type piece = element;
-  if (type_equal(element, TYPE_I32)) { /* perhaps words that hold smaller things */
-    piece = smallest_integer(g, run, count);
-    struct nvm_type first =
-        type_scalar(&m->types, accessed_type(g, function_inst(g->f, run[0].inst)));
-    bool same =
-        layout_bits(&m->layout, &m->types, first) == layout_bits(&m->layout, &m->types, piece);
-    for (uint32_t k = 0; k < count && same; k++)
-      same = type_equal(first,
-                        type_scalar(&m->types, accessed_type(g, function_inst(g->f, run[k].inst))));
-    if (same) piece = first;
+  uint64_t bits;
+  if (type_equal(element, TYPE_I32)) { /* perhaps words that contain narrower elements */
+    piece = common_scalar(g, run, count, &bits);
+    if (!piece.index) piece = type_int(&m->types, (uint32_t)bits);
     wide = make_cast(g, wide, lanes(g, piece, bytes * 8));
   }
   for (uint32_t k = 0; k < count; k++) {
     struct nvm_type type = function_inst(g->f, run[k].inst)->type;
     uint32_t at = (uint32_t)(run[k].offset - run[0].offset) * 8;
-    struct nvm_value v = cut_out(g, wide, piece, at, run[k].bytes * 8);
+    struct nvm_value v = extract_bits(g, wide, piece, at, run[k].bytes * 8);
     rewrite_set(&g->rewrite, run[k].inst, make_cast(g, v, type));
   }
 }
@@ -349,7 +334,10 @@ static struct nvm_value make(struct vectorizer *g, enum op op, struct nvm_type t
 static struct nvm_value join_stores(struct vectorizer *g, struct nvm_type element,
                                     const struct member *run, uint32_t count, uint32_t bytes) {
   struct nvm_module *m = g->f->module;
-  struct nvm_type piece = type_equal(element, TYPE_I32) ? smallest_integer(g, run, count) : element;
+  uint64_t bits;
+  common_scalar(g, run, count, &bits);
+  struct nvm_type piece =
+      type_equal(element, TYPE_I32) ? type_int(&m->types, (uint32_t)bits) : element;
   uint32_t each = (uint32_t)layout_bits(&m->layout, &m->types, piece);
   struct nvm_type type = lanes(g, piece, bytes * 8);
   struct nvm_value wide = const_poison(m, type);
@@ -387,12 +375,13 @@ static void merge(struct vectorizer *g, const struct member *run, uint32_t count
     g->accesses.data[run[k].order] = (struct nvm_inst_id){0};
     if (store) VEC_PUSH(g->env->arena, &g->dead, run[k].inst);
   }
-  g->accesses.data[place->order] = made; /* where its bytes are touched from now on */
+  g->accesses.data[place->order] = made; /* the merged accesses are here now */
   if (!store) split_load(g, wide, element, run, count, bytes);
   g->changes += count;
 }
 
-/* The longest run of these members, which lie without gaps, that one access can be; 0: none. */
+/* Merges the longest prefix of these adjacent members that can be one access; returns its length,
+ * or 0. */
 static uint32_t try_run(struct vectorizer *g, const struct group *group, const struct member *run,
                         uint32_t limit) {
   uint32_t widest = cost_widest_access_bits(g->env->target, group->space) / 8;
@@ -407,7 +396,7 @@ static uint32_t try_run(struct vectorizer *g, const struct group *group, const s
       if (run[k].order > last->order) last = &run[k];
     }
     bool aligned = proven >= log2 || align_base(g, group, run[0].offset, log2, false);
-    if (!aligned || !may_meet(g, run, count, first->order, last->order, group->store)) continue;
+    if (!aligned || !can_merge(g, run, count, first->order, last->order, group->store)) continue;
     if (proven < log2) align_base(g, group, run[0].offset, log2, true);
     proven = proven < log2 ? log2 : proven;
     merge(g, run, count, bytes, proven, group->store ? last : first, group->store);

@@ -1,18 +1,21 @@
-/* loop-vectorize: several iterations of a loop at a time.
+/* loop-vectorize: executes several iterations of a loop at a time.
  *
- * Purpose:   a thread's serial loop over memory becomes wide accesses (ld.v2, v4, v8), fewer
- * instructions around them, packed arithmetic on narrow types, partial sums that do not wait for
- * each other. Algorithm: seed 3's eight phases, a function each below: legality (shape, then in
- * full), outer or inner, trip count and safety, the plan and the factor, the cost model, profit and
- * interleaving, carrying out with epilogue, metadata and remarks. Plans are built and priced before
- * anything is changed; what is only known at run time (overlap, alignment, trip count) is checked
- * there, and the old loop is kept for when a check fails and for what remains. Requires:  loops in
- * simplified, rotated, loop-closed form; others are left alone. Preserves: SSA form, not the
- * control flow. Cost:      analyses once per vectorized loop and function (at most MOST_LOOPS a
- * function), otherwise about linear in the body's accesses squared (pairs that may overlap). Omits:
- * outer loops but of nests of two, where asked for (outer.c), early exits but of searches (with the
- * knob), scatters under conditions, scalable vectors. Tests:     check/vectorize/,
- * exec/vectorize-*, unit/test_vplan.c, bench/vectorize.py. */
+ * Purpose:   a thread's serial loop over memory gets wide accesses (ld.v2, v4, v8), fewer
+ *            instructions around them, packed arithmetic on narrow types, and independent partial
+ *            sums.
+ * Algorithm: eight phases as in cicc, a function each below: legality (shape, then in full), outer
+ *            or inner, trip count and safety, plan and factor, cost model, profit and
+ *            interleaving, execution with epilogue, metadata, remarks. Plans are built and priced
+ *            before anything is changed. Properties known only at run time (overlap, alignment,
+ *            trip count) are checked then; the scalar loop is kept for failed checks and the
+ *            remainder.
+ * Requires:  loops in simplified, rotated, loop-closed form; others are skipped.
+ * Preserves: SSA form, not the control flow.
+ * Cost:      analyses once per vectorized loop and function (at most MAX_LOOPS per function),
+ *            otherwise about quadratic in the accesses of a body (pairs that may overlap).
+ * Omits:     outer loops, except nests of two on request (outer.c); early exits, except searches
+ *            (with a knob); conditional scatters; scalable vectors.
+ * Tests:     check/vectorize/, exec/vectorize-*, unit/test_vplan.c, bench/vectorize.py. */
 #include "analysis/effects.h"
 #include "opt/passes.h"
 #include "opt/remark.h"
@@ -20,7 +23,7 @@
 
 #include "target/cost.h"
 
-enum { MOST_LOOPS = 64, MOST_BODY = 1024 };
+enum { MAX_LOOPS = 64, MAX_BODY = 1024 };
 
 struct vectorizer {
   struct nvm_function *f;
@@ -30,8 +33,8 @@ struct vectorizer {
   struct scev_env *scev;
   struct alias_env *alias;
   struct uses uses;
-  bool *told; /* by block: its loop was refused already */
-  uint32_t told_count;
+  bool *visited; /* by block: its loop has been visited */
+  uint32_t visited_count;
 };
 
 static bool analyze(struct vectorizer *z) {
@@ -41,25 +44,22 @@ static bool analyze(struct vectorizer *z) {
          (z->alias = alias_init(z->f, a)) != NULL && uses_build(&z->uses, z->f, a);
 }
 
-/* --- remarks ------------------------------------------------------------------------------------
- */
-
-static void tell(const struct vector_loop *v, enum remark_kind kind, const char *name,
-                 const char *message) {
+static void report(const struct vector_loop *v, enum remark_kind kind, const char *name,
+                   const char *message) {
   remark(v->env, kind, v->f, remark_at_block(v->f, v->loop->header), name, "%s", message);
 }
 
 static void refuse(const struct vector_loop *v, enum vector_refusal r) {
   if (v->histogram)
-    tell(v, REMARK_ANALYSIS, vector_refusal_tags[VECTOR_HISTOGRAM],
-         vector_refusal_messages[VECTOR_HISTOGRAM]);
-  tell(v, REMARK_ANALYSIS, vector_refusal_tags[r], vector_refusal_messages[r]);
+    report(v, REMARK_ANALYSIS, vector_refusal_tags[VECTOR_HISTOGRAM],
+           vector_refusal_messages[VECTOR_HISTOGRAM]);
+  report(v, REMARK_ANALYSIS, vector_refusal_tags[r], vector_refusal_messages[r]);
   if (v->hints.force == FORCE_ENABLED || r == VECTOR_NOT_BENEFICIAL || r == VECTOR_DISABLED)
-    tell(v, REMARK_MISSED, r == VECTOR_DISABLED ? "MissedExplicitlyDisabled" : "MissedDetails",
-         "loop not vectorized");
+    report(v, REMARK_MISSED, r == VECTOR_DISABLED ? "MissedExplicitlyDisabled" : "MissedDetails",
+           "loop not vectorized");
 }
 
-static void tell_success(const struct vector_loop *v) {
+static void report_success(const struct vector_loop *v) {
   struct nvm_inst_id at = remark_at_block(v->f, v->loop->header);
   if (v->factor == 1)
     remark(v->env, REMARK_PASSED, v->f, at, "Interleaved",
@@ -74,24 +74,21 @@ static void tell_success(const struct vector_loop *v) {
            (unsigned)v->factor, (unsigned)v->interleave);
   if (v->histogram)
     remark(v->env, REMARK_ANALYSIS, v->f, at, "Histogram",
-           "updates at computed addresses stay in order");
-  if (v->twofold)
-    tell(v, REMARK_ANALYSIS, "AlignedUnlike",
-         "vectors twice: narrow accesses where buffers are not aligned alike");
+           "stores to computed addresses are executed in order");
+  if (v->two_versions)
+    report(v, REMARK_ANALYSIS, "AlignedUnlike",
+           "two versions: narrow accesses if the alignments of buffers differ");
   if (v->epilogue_factor)
     remark(v->env, REMARK_ANALYSIS, v->f, at, "EpilogueVectorized",
            "epilogue of width %(EpilogueFactor)u", (unsigned)v->epilogue_factor);
   if (v->predicated)
     remark(v->env, REMARK_ANALYSIS, v->f, at, "PredicatedEpilogue",
-           "last iterations predicated: up to %(Predicated)u in a row", (unsigned)v->predicated);
+           "remainder predicated: up to %(Predicated)u iterations", (unsigned)v->predicated);
   else if (v->hints.predicate == FORCE_ENABLED ||
            vl_knob(v, KNOB_PREFER_PREDICATE_OVER_EPILOGUE) == 1)
-    tell(v, REMARK_ANALYSIS, "PredicationAvoided",
-         "last iterations not predicated: the old loop has to do them");
+    report(v, REMARK_ANALYSIS, "PredicationAvoided",
+           "remainder not predicated: the scalar loop executes it");
 }
-
-/* --- hints --------------------------------------------------------------------------------------
- */
 
 static struct loop_hint hint(const struct vector_loop *v, const char *name) {
   return loops_hint(v->f, v->loop->hints, name);
@@ -113,14 +110,7 @@ static void read_hints(struct vector_loop *v) {
   h->is_vectorized = hint(v, "llvm.loop.isvectorized").given;
 }
 
-static bool function_has(const struct nvm_function *f, enum attr_id id) {
-  return function_attribute(f, id) != NULL;
-}
-
-/* --- the phases ---------------------------------------------------------------------------------
- */
-
-/* 1: is it a loop that we can think about, and may it be changed at all? */
+/* 1: whether the loop can be changed. */
 static enum vector_refusal phase_legality(struct vector_loop *v, bool outer,
                                           struct outer_nest **nest, enum nvm_status *status) {
   enum vector_refusal r = legality_check_shape(v);
@@ -128,33 +118,31 @@ static enum vector_refusal phase_legality(struct vector_loop *v, bool outer,
   return outer ? outer_check(v, nest, status) : legality_check(v, status);
 }
 
-/* 2: innermost loops go on, outer ones only if asked for. */
+/* 2: outer loops only on request. */
 static bool phase_dispatch(const struct vector_loop *v, bool *outer) {
   *outer = v->loop->end != v->index + 1;
   return !*outer || vl_knob(v, KNOB_FORCE_VECTOR_WIDTH_OUTER) || v->hints.force == FORCE_ENABLED;
 }
 
-/* 3: is it long enough, and do attributes allow it? */
+/* 3: trip count and attributes. */
 static enum vector_refusal phase_safety(const struct vector_loop *v) {
-  int64_t wanted =
-      vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) ? vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) : v->hints.width;
-  bool forced =
-      v->hints.force == FORCE_ENABLED || (wanted > 1 && v->exact_trips >= (uint64_t)wanted);
+  int64_t width = vl_requested_width(v);
+  bool forced = v->hints.force == FORCE_ENABLED || (width > 1 && v->exact_trips >= (uint64_t)width);
   uint64_t most = v->exact_trips               ? v->exact_trips
                   : v->trips.most < UINT64_MAX ? v->trips.most + 1
                                                : UINT64_MAX;
   if (most < (uint64_t)vl_knob(v, KNOB_VECTORIZER_MIN_TRIP_COUNT) && !forced)
     return VECTOR_LOW_TRIP_COUNT;
-  if (function_has(v->f, ATTR_NOIMPLICITFLOAT)) return VECTOR_NO_IMPLICIT_FLOAT;
-  if (function_has(v->f, ATTR_STRICTFP)) return VECTOR_UNSAFE_FP;
+  if (function_attribute(v->f, ATTR_NOIMPLICITFLOAT)) return VECTOR_NO_IMPLICIT_FLOAT;
+  if (function_attribute(v->f, ATTR_STRICTFP)) return VECTOR_UNSAFE_FP;
   return VECTOR_OK;
 }
 
-/* 4 and 5: the plan of all factors; pricing it is the cost model's (vcost.c). */
+/* 4 and 5: the plan of all factors; the cost model is vcost.c. */
 static enum vector_refusal phase_plan(struct vector_loop *v, struct vplan *p,
                                       enum nvm_status *status) {
   uint32_t at;
-  if (!plan_build(v, 1, MOST_FACTOR, p)) {
+  if (!plan_build(v, 1, MAX_FACTOR, p)) {
     *status = NVM_OUT_OF_MEMORY;
     return VECTOR_OK;
   }
@@ -163,42 +151,42 @@ static enum vector_refusal phase_plan(struct vector_loop *v, struct vplan *p,
   return VECTOR_OK;
 }
 
-/* 6: the choice, and what the user said. */
+/* 6: the choice, which knobs and hints override. */
 static enum vector_refusal phase_profit(struct vector_loop *v, const struct vplan *p) {
   if (v->hints.scalable && !cost_supports_scalable_vectors())
-    tell(v, REMARK_ANALYSIS, "ScalableVFUnfeasible",
-         "Scalable vectorization requested but not supported by the target");
-  enum vector_refusal r = price_choose(v, p);
+    report(v, REMARK_ANALYSIS, "ScalableVFUnfeasible",
+           "Scalable vectorization requested but not supported by the target");
+  enum vector_refusal r = vcost_choose(v, p);
   if (r == VECTOR_OK && v->histogram && v->factor == 1)
-    r = VECTOR_NOT_BENEFICIAL; /* refuse() says why */
-  bool asked = v->hints.interleave > 1 || vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE) > 1;
-  if (v->interleave == 1 && asked)
-    tell(v, REMARK_ANALYSIS, "InterleavingAvoided",
-         "Ignoring UserIC, because interleaving was avoided up front");
-  else if (v->interleave == 1 && v->interleave_refused)
-    tell(v, REMARK_ANALYSIS, "InterleavingBeneficialButDisabled",
-         "the cost-model indicates that interleaving is beneficial but is explicitly disabled or "
-         "interleave count is "
-         "set to 1");
+    r = VECTOR_NOT_BENEFICIAL; /* refuse() emits the remark */
+  bool requested = v->hints.interleave > 1 || vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE) > 1;
+  if (v->interleave == 1 && requested)
+    report(v, REMARK_ANALYSIS, "InterleavingAvoided",
+           "Ignoring UserIC, because interleaving was avoided up front");
+  else if (v->interleave == 1 && v->interleave_disabled)
+    report(v, REMARK_ANALYSIS, "InterleavingBeneficialButDisabled",
+           "the cost-model indicates that interleaving is beneficial but is explicitly disabled or "
+           "interleave count is "
+           "set to 1");
   else if (v->interleave == 1 && v->hints.interleave == 1)
-    tell(v, REMARK_ANALYSIS, "InterleavingNotBeneficialAndDisabled",
-         "the cost-model indicates that interleaving is not beneficial and is explicitly disabled "
-         "or interleave "
-         "count is set to 1");
+    report(
+        v, REMARK_ANALYSIS, "InterleavingNotBeneficialAndDisabled",
+        "the cost-model indicates that interleaving is not beneficial and is explicitly disabled "
+        "or interleave "
+        "count is set to 1");
   else if (v->interleave == 1)
-    tell(v, REMARK_ANALYSIS, "InterleavingNotBeneficial",
-         "the cost-model indicates that interleaving is not beneficial");
+    report(v, REMARK_ANALYSIS, "InterleavingNotBeneficial",
+           "the cost-model indicates that interleaving is not beneficial");
   return r;
 }
 
-/* 7: the change. 8 (metadata) is done with it, loop by loop; the remark is told here. *changed:
- * also by what was computed for a loop of which not all can be. */
+/* 7: execution, and 8: metadata, loop by loop. *changed is set too if only dead code was added. */
 static enum nvm_status phase_execute(struct vector_loop *v, struct vplan *p,
                                      struct outer_nest *nest, bool *changed) {
   enum plan_result done = nest ? outer_execute(nest) : plan_execute(v, p);
   if (done == PLAN_OUT_OF_MEMORY) return NVM_OUT_OF_MEMORY;
   *changed = true;
-  if (done == PLAN_DONE) tell_success(v), ++*v->env->statistic;
+  if (done == PLAN_DONE) report_success(v), ++*v->env->statistic;
   else refuse(v, VECTOR_SHAPE);
   return NVM_OK;
 }
@@ -234,7 +222,7 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
   }
   if (!phase_dispatch(&v, &outer)) return NVM_OK;
   enum vector_refusal r = phase_legality(&v, outer, &nest, &status);
-  if (status == NVM_OK && r == VECTOR_OK && v.body_count > MOST_BODY) r = VECTOR_NOT_BENEFICIAL;
+  if (status == NVM_OK && r == VECTOR_OK && v.body_count > MAX_BODY) r = VECTOR_NOT_BENEFICIAL;
   if (status == NVM_OK && r == VECTOR_OK) r = phase_safety(&v);
   if (status == NVM_OK && r == VECTOR_OK && !outer) r = phase_plan(&v, &p, &status);
   if (status == NVM_OK && r == VECTOR_OK && !outer) {
@@ -246,23 +234,24 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
   return status;
 }
 
-/* The next loop not looked at, an outer one before those in it; 0: none. */
+/* The next loop that was not visited, outer loops first; 0: none. */
 static uint32_t next_loop(struct vectorizer *z) {
   for (uint32_t n = 1; n <= z->loops.count; n++) {
     uint32_t header = z->loops.data[n].header.index;
-    if (header < z->told_count && !z->told[header]) return n;
+    if (header < z->visited_count && !z->visited[header]) return n;
   }
   return 0;
 }
 
 enum nvm_status loop_vectorize_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
-  struct vectorizer z = {.f = f, .env = env, .told_count = f->blocks.count};
-  if (!env->knobs->value[KNOB_VECTORIZE_LOOPS] || function_has(f, ATTR_OPTNONE)) return NVM_OK;
-  z.told = arena_alloc(env->arena, z.told_count * sizeof *z.told);
-  if (!z.told || !analyze(&z)) return NVM_OUT_OF_MEMORY;
-  for (uint32_t n, done = 0; done < MOST_LOOPS && (n = next_loop(&z)) != 0;) {
+  struct vectorizer z = {.f = f, .env = env, .visited_count = f->blocks.count};
+  if (!env->knobs->value[KNOB_VECTORIZE_LOOPS] || function_attribute(f, ATTR_OPTNONE))
+    return NVM_OK;
+  z.visited = arena_alloc(env->arena, z.visited_count * sizeof *z.visited);
+  if (!z.visited || !analyze(&z)) return NVM_OUT_OF_MEMORY;
+  for (uint32_t n, done = 0; done < MAX_LOOPS && (n = next_loop(&z)) != 0;) {
     bool changes = false;
-    z.told[z.loops.data[n].header.index] = true;
+    z.visited[z.loops.data[n].header.index] = true;
     enum nvm_status status = visit(&z, n, &changes);
     if (status != NVM_OK) return status;
     if (!changes) continue;

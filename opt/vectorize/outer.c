@@ -1,18 +1,18 @@
-/* Outer loops: `factor` iterations of a nest of two at once, where the user asks for it.
+/* Outer loops: `factor` iterations of a nest of two at a time, on request.
  *
- *   for i: A; for j: B; C    becomes    for i by 4: A A A A; for j: B B B B; C C C C    and the
- * nest as it was
+ *   for i: A; for j: B; C    becomes    for i by 4: A A A A; for j: B B B B; C C C C
+ *                                       and the original nest
  *
- * unroll-and-jam, but for the order: instruction for instruction, all lanes of one before the next,
- * as plans are carried out. What is the same for all lanes is computed once: the inner loop's
- * control, loads at addresses that stay. Lanes that access neighbours become wide accesses in the
- * load-store vectorizer; that they are aligned is known, or checked when the kernel runs, and the
- * old nest does what is not, and what remains.
+ * Like unroll-and-jam, but each instruction is executed for all lanes before the next. Values that
+ * are equal in all lanes are computed once: the inner loop's control, loads from invariant
+ * addresses. The load-store vectorizer merges accesses of adjacent lanes; their alignment is
+ * known, or checked at run time. The original nest is executed if a check fails, and for the
+ * remainder.
  *
- * Order: with d the distance of two lanes, what U accesses in iterations (i, j) must not be what W
- * accesses in (i + d, j + k) if W comes first now: if k < 0, or k = 0 and U stands behind W.
- * Accesses that move alike are told apart by their distances, others by the ranges that they cover
- * in the whole nest. */
+ * Order: with d the distance of two lanes, U in iterations (i, j) must not access the same bytes
+ * as W in (i + d, j + k) if W now executes first: if k < 0, or k = 0 and U comes after W. Accesses
+ * with equal steps are distinguished by their distance, others by their ranges in the whole nest.
+ */
 #include "opt/vectorize/execute.h"
 
 #include "ir/build.h"
@@ -20,24 +20,24 @@
 #include "analysis/effects.h"
 #include "opt/loop/loop_tools.h"
 
-enum { OUTER = 0, INNER = 1, USUAL_FACTOR = 4, MOST_NEST = 1024 /* instructions, all lanes */ };
-static const int64_t most_step = INT64_C(1) << 40; /* bytes; more than any memory */
+enum { OUTER = 0, INNER = 1, USUAL_FACTOR = 4, MAX_NEST = 1024 /* instructions, all lanes */ };
+static const int64_t max_step = INT64_C(1) << 40; /* bytes; more than any memory */
 
-/* What an access does in the nest, beside its struct vector_access. */
+/* An access in the nest, besides its struct vector_access. */
 struct nest_access {
-  struct scev start, steps[2]; /* the address in the first iterations, and bytes that it moves by */
-  bool affine, in_inner,
-      wanted;     /* affine: start and steps are known before the nest; wanted: at run time too */
-  uint32_t width; /* bytes that lane 0 is aligned to, 0: as it is */
-  bool unsure;    /* that must be checked */
-  struct nvm_value first, by[2]; /* start and steps at run time */
+  struct scev start, steps[2]; /* the address in the first iterations, and its steps in bytes */
+  bool affine, in_inner, needed_at_run_time; /* affine: start and steps are known before the nest;
+                                                needed: also at run time */
+  uint32_t width;                            /* alignment of lane 0 in bytes; 0: unchanged */
+  bool unproven;                             /* it must be checked */
+  struct nvm_value first, by[2];             /* start and steps at run time */
 };
 
-/* Where apart == 0: a and b cover ranges that do not meet; else the inner step of a is at least so
- * many bytes. */
+/* min_step == 0: the ranges of a and b must be disjoint; otherwise the inner step of a must be at
+ * least that many bytes. */
 struct nest_check {
   uint32_t a, b;
-  int64_t apart;
+  int64_t min_step;
 };
 
 struct outer_nest {
@@ -46,26 +46,23 @@ struct outer_nest {
   struct nvm_block inner_block;
   struct trip_count trips;      /* of the inner loop */
   struct nest_access *accesses; /* as v->accesses */
-  bool *uniform;                /* by instruction: the same for all lanes */
+  bool *uniform;                /* by instruction: equal in all lanes */
   VEC(struct nest_check) checks;
   VEC(struct nvm_inst_id) skips; /* branches around the inner loop */
-  struct loop_copy lanes[MOST_FACTOR];
-  struct nvm_value conflict; /* some check failed; VALUE_NULL: none yet */
+  struct loop_copy lanes[MAX_FACTOR];
+  struct nvm_value conflict; /* a check failed; VALUE_NULL: no check yet */
 };
 
-/* --- shape --------------------------------------------------------------------------------------
- */
-
-/* The block from which the only way that is taken comes into a block behind the outer header. */
-static struct nvm_block way_into(const struct vector_loop *v, struct nvm_block b) {
+/* The predecessor, on the path that is executed, of a block after the outer header. */
+static struct nvm_block chain_predecessor(const struct vector_loop *v, struct nvm_block b) {
   const struct nvm_block *blocks = v->loops->blocks + v->loop->first_block;
   for (uint32_t k = 1; k < v->loop->block_count; k++)
     if (blocks[k].index == b.index) return blocks[k - 1];
   return (struct nvm_block){0};
 }
 
-/* Blocks follow each other, but for an inner loop of one block, and ways around it that no
- * iteration takes if one does not. */
+/* Whether the blocks form a chain with an inner loop of one block; branches may skip it on a
+ * condition that is invariant in the nest. */
 static bool find_chain(struct outer_nest *n) {
   const struct vector_loop *v = n->x.v;
   const struct loop *inner = &v->loops->data[n->inner];
@@ -78,7 +75,7 @@ static bool find_chain(struct outer_nest *n) {
     struct nvm_inst_id end = block_terminator(v->f, b);
     bool leads = false;
     for (uint32_t s = 0; s < block_successor_count(v->f, b); s++)
-      leads |= way_into(v, block_successor(v->f, b, s)).index == b.index;
+      leads |= chain_predecessor(v, block_successor(v->f, b, s)).index == b.index;
     if (!leads) return false;
     if (vl_inst(v, end)->op == OP_BR || b.index == n->inner_block.index) continue;
     if (!loops_is_invariant(v->loops, v->f, v->index, inst_operand(v->f, vl_inst(v, end), 0)))
@@ -92,8 +89,8 @@ static bool is_within(struct scev s, int64_t most) {
   return scev_is_constant(s) && s.constant <= most && s.constant >= -most;
 }
 
-/* The inner loop runs as often in each iteration of the outer one. */
-static bool counts_alike(const struct outer_nest *n) {
+/* Whether the trip count of the inner loop is invariant in the outer one. */
+static bool has_invariant_trip_count(const struct outer_nest *n) {
   const struct vector_loop *v = n->x.v;
   const struct trip_count *t = &n->trips;
   return scev_is_invariant(v->scev, t->taken, v->index) &&
@@ -101,13 +98,13 @@ static bool counts_alike(const struct outer_nest *n) {
                          scev_is_invariant(v->scev, t->bound, v->index)));
 }
 
-/* The value that comes into a phi behind the headers. */
+/* The value of a phi after the headers. */
 static struct nvm_value chained_value(const struct vector_loop *v, struct nvm_inst_id phi) {
-  return loop_incoming(v->f, phi, way_into(v, vl_inst(v, phi)->block));
+  return loop_incoming(v->f, phi, chain_predecessor(v, vl_inst(v, phi)->block));
 }
 
-/* What is the same for all lanes: the inner loop's inductions, loads from places that stay, and
- * what is made of these. */
+/* Marks values that are equal in all lanes: inductions of the inner loop, loads from invariant
+ * addresses, and what depends only on these. */
 static void find_uniform(struct outer_nest *n) {
   const struct vector_loop *v = n->x.v;
   for (uint32_t k = 0; k < v->body_count; k++) {
@@ -132,10 +129,7 @@ static void find_uniform(struct outer_nest *n) {
   }
 }
 
-/* --- order --------------------------------------------------------------------------------------
- */
-
-/* What the address moves by in an iteration of the loop. */
+/* The step of the address in the loop. */
 static struct scev step_of(struct outer_nest *n, struct scev a, uint32_t loop) {
   struct scev step = {.width = a.width};
   struct scev_term *terms = arena_alloc(n->x.v->env->arena, (a.count + 1) * sizeof *terms);
@@ -166,16 +160,16 @@ static void describe(struct outer_nest *n, uint32_t at) {
 }
 
 /* Whether 0 < c <= most with low < step × c < high. */
-static bool meets_later(int64_t step, int64_t low, int64_t high, uint64_t most) {
+static bool overlaps_later(int64_t step, int64_t low, int64_t high, uint64_t most) {
   if (step == 0) return low < 0 && high > 0 && most > 0;
-  if (step < 0) return meets_later(-step, -high, -low, most);
+  if (step < 0) return overlaps_later(-step, -high, -low, most);
   if (high - 1 < step) return false;
   uint64_t c = (uint64_t)((high - 1) / step);
   return step * (int64_t)(c < most ? c : most) > low && most > 0;
 }
 
-/* Whether what `u` accesses is accessed by `w` in a later iteration of the outer loop, and earlier
- * now. They move alike, and lie `distance` bytes apart. */
+/* Whether `w` accesses the bytes of `u` in a later iteration of the outer loop, but would now come
+ * first. They have equal steps and differ by `distance` bytes. */
 static bool is_reversed(const struct outer_nest *n, uint32_t u, uint32_t w, int64_t distance) {
   const struct vector_access *first = &n->x.v->accesses.data[u], *later = &n->x.v->accesses.data[w];
   const struct nest_access *a = &n->accesses[u];
@@ -184,31 +178,31 @@ static bool is_reversed(const struct outer_nest *n, uint32_t u, uint32_t w, int6
     int64_t at = distance + a->steps[OUTER].constant * (int64_t)d, low = at - (int64_t)first->bytes,
             high = at + (int64_t)later->bytes;
     if (low < 0 && high > 0 && first->order > later->order) return true;
-    if (both && meets_later(a->steps[INNER].constant, low, high, n->trips.most)) return true;
+    if (both && overlaps_later(a->steps[INNER].constant, low, high, n->trips.most)) return true;
   }
   return false;
 }
 
-static bool add_check(struct outer_nest *n, uint32_t a, uint32_t b, int64_t apart) {
-  struct nest_check c = {a, b, apart};
-  n->accesses[a].wanted = n->accesses[b].wanted = true;
+static bool add_check(struct outer_nest *n, uint32_t a, uint32_t b, int64_t min_step) {
+  struct nest_check c = {a, b, min_step};
+  n->accesses[a].needed_at_run_time = n->accesses[b].needed_at_run_time = true;
   if (!VEC_PUSH(n->x.v->env->arena, &n->checks, c)) n->x.failed = true;
   return (int32_t)n->checks.count <= vl_knob(n->x.v, KNOB_VECTORIZER_CHECK_THRESHOLD);
 }
 
-/* Whether two accesses, one a store, keep their order as far as it counts, or it can be checked. */
-static bool keeps_order(struct outer_nest *n, uint32_t u, uint32_t w) {
+/* Whether two accesses, one a store, remain in order or can be checked. */
+static bool preserves_order(struct outer_nest *n, uint32_t u, uint32_t w) {
   struct vector_loop *v = n->x.v;
   const struct vector_access *a = &v->accesses.data[u], *b = &v->accesses.data[w];
   const struct nest_access *na = &n->accesses[u], *nb = &n->accesses[w];
   v->culprit = b->inst;
-  if (u != w && accesses_never_meet(v, a, b)) return true;
+  if (u != w && accesses_are_disjoint(v, a, b)) return true;
   if (!na->affine || !nb->affine || a->space != b->space) return false;
   if (!scev_is_constant(scev_subtract(v->scev, nb->start, na->start))) return add_check(n, u, w, 0);
   struct scev d = scev_subtract(v->scev, b->address, a->address);
   bool constant = scev_is_constant(na->steps[INNER]);
-  if (!is_within(d, most_step) || !is_within(na->steps[OUTER], most_step) ||
-      (constant && !is_within(na->steps[INNER], most_step)))
+  if (!is_within(d, max_step) || !is_within(na->steps[OUTER], max_step) ||
+      (constant && !is_within(na->steps[INNER], max_step)))
     return false;
   if (is_reversed(n, u, w, d.constant) || (u != w && is_reversed(n, w, u, -d.constant)))
     return false;
@@ -219,11 +213,8 @@ static bool keeps_order(struct outer_nest *n, uint32_t u, uint32_t w) {
                        (step < 0 ? -step : step) * (n->factor - 1) + most);
 }
 
-/* --- alignment ----------------------------------------------------------------------------------
- */
-
-/* Lanes that access neighbours: aligned as one access, if that can be. Of those with one address
- * but for a constant, the first. */
+/* Sets the alignment of accesses by adjacent lanes. Of several whose addresses differ by
+ * constants, the first is checked. */
 static void align_lanes(struct outer_nest *n, uint32_t at) {
   struct vector_loop *v = n->x.v;
   const struct vector_access *a = &v->accesses.data[at];
@@ -236,37 +227,32 @@ static void align_lanes(struct outer_nest *n, uint32_t at) {
   while (width > a->bytes && scev_is_constant(na->steps[INNER]) &&
          na->steps[INNER].constant % width)
     width /= 2;
-  na->unsure = accesses_known_align(v, a->address, 0) < width;
-  bool never = (na->unsure && accesses_in_parameter(v, a->address.base)) ||
+  na->unproven = accesses_known_align(v, a->address, 0) < width;
+  bool never = (na->unproven && accesses_in_parameter(v, a->address.base)) ||
                (a->address.constant % width &&
                 accesses_known_align(v, a->address, -a->address.constant) >= width);
-  for (uint32_t k = 0; k < at && na->unsure; k++) {
+  for (uint32_t k = 0; k < at && na->unproven; k++) {
     struct scev d = scev_subtract(v->scev, a->address, v->accesses.data[k].address);
     if (!n->accesses[k].width || !scev_is_constant(d)) continue;
-    na->unsure = false;
+    na->unproven = false;
     never |= d.constant % width || n->accesses[k].width < width;
   }
-  if (never || width <= a->bytes) na->unsure = false;
+  if (never || width <= a->bytes) na->unproven = false;
   else na->width = width;
-  na->wanted |= na->unsure;
+  na->needed_at_run_time |= na->unproven;
 }
 
-/* --- legality -----------------------------------------------------------------------------------
- */
-
-/* Lanes as the hint or the knob says, else as fit into a register: that is one for most types, and
- * never what is meant. */
+/* The requested number of lanes, else as many as fit a register, but not 1. */
 static uint32_t choose_factor(const struct vector_loop *v) {
-  int64_t wanted =
-      vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) ? vl_knob(v, KNOB_FORCE_VECTOR_WIDTH) : v->hints.width;
-  uint32_t bytes = 1, factor = MOST_FACTOR;
+  int64_t requested = vl_requested_width(v);
+  uint32_t bytes = 1, factor = MAX_FACTOR;
   for (uint32_t k = 0; k < v->accesses.count; k++)
     if (v->accesses.data[k].bytes > bytes) bytes = v->accesses.data[k].bytes;
-  if (wanted <= 0)
-    wanted = cost_register_bit_width(true) / (8 * bytes) > 1
-                 ? cost_register_bit_width(true) / (8 * bytes)
-                 : USUAL_FACTOR;
-  while (factor > wanted) factor /= 2;
+  if (requested <= 0)
+    requested = cost_register_bit_width(true) / (8 * bytes) > 1
+                    ? cost_register_bit_width(true) / (8 * bytes)
+                    : USUAL_FACTOR;
+  while (factor > requested) factor /= 2;
   return factor;
 }
 
@@ -286,7 +272,7 @@ static enum vector_refusal check_accesses(struct outer_nest *n) {
   for (uint32_t k = 0; k < v->body_count && !n->x.failed; k++) {
     const struct nvm_inst *i = vl_inst(v, v->body[k]);
     if (i->op == OP_LOAD || i->op == OP_STORE) n->x.failed |= !accesses_add(v, k);
-    /* Of calls without a result only assumptions may be left out. */
+    /* Of calls without a result only assumptions may be dropped. */
     if (i->op == OP_CALL && type_equal(i->type, TYPE_VOID) && !effects_is_debug(v->f, i) &&
         call_intrinsic(v->f, i) != INTRINSIC_assume)
       return VECTOR_CALL;
@@ -294,12 +280,13 @@ static enum vector_refusal check_accesses(struct outer_nest *n) {
   n->accesses = arena_alloc(v->env->arena, (v->accesses.count + 1) * sizeof *n->accesses);
   n->x.failed |= !n->accesses;
   v->factor = n->factor = choose_factor(v), v->interleave = 1;
-  if (n->factor == 1 || n->factor * v->body_count > MOST_NEST) return VECTOR_NOT_BENEFICIAL;
+  if (n->factor == 1 || n->factor * v->body_count > MAX_NEST) return VECTOR_NOT_BENEFICIAL;
   if (v->exact_trips && v->exact_trips < n->factor) return VECTOR_LOW_TRIP_COUNT;
   for (uint32_t k = 0; k < v->accesses.count && !n->x.failed; k++) describe(n, k);
   for (uint32_t w = 0; w < v->accesses.count && !n->x.failed; w++) {
     for (uint32_t u = 0; u <= w; u++)
-      if ((v->accesses.data[u].is_store || v->accesses.data[w].is_store) && !keeps_order(n, u, w))
+      if ((v->accesses.data[u].is_store || v->accesses.data[w].is_store) &&
+          !preserves_order(n, u, w))
         return VECTOR_REORDER_MEMORY;
     align_lanes(n, w);
   }
@@ -320,8 +307,8 @@ enum vector_refusal outer_check(struct vector_loop *v, struct outer_nest **made,
     n->x.failed |= !n->uniform;
     if (v->early.index || !find_chain(n)) r = VECTOR_SHAPE;
     else if (!n->trips.known) r = VECTOR_TRIP_COUNT;
-    else if (!counts_alike(n)) r = VECTOR_INNER_TRIP_COUNT;
-    else if (!loop_is_copyable(v->f, v->loops, v->index, MOST_NEST, &convergent, &size))
+    else if (!has_invariant_trip_count(n)) r = VECTOR_INNER_TRIP_COUNT;
+    else if (!loop_is_copyable(v->f, v->loops, v->index, MAX_NEST, &convergent, &size))
       r = VECTOR_INSTRUCTION;
     else if ((r = check_phis(v)) == VECTOR_OK) r = check_accesses(n);
     if (r == VECTOR_OK && !n->x.failed) find_uniform(n);
@@ -331,22 +318,18 @@ enum vector_refusal outer_check(struct vector_loop *v, struct outer_nest **made,
   return r;
 }
 
-/* --- checks at run time -------------------------------------------------------------------------
- */
-
 static void fail_if(struct outer_nest *n, struct nvm_value condition) {
-  n->conflict =
-      value_is_none(n->conflict) ? condition : x_binary(&n->x, OP_OR, n->conflict, condition);
+  n->conflict = x_or(&n->x, n->conflict, condition);
 }
 
-/* [*low, *high): all that the access covers in the nest. Steps that are only known now must not be
+/* [*low, *high): the range of the access in the nest. Steps known only at run time must not be
  * negative. */
 static void range_of(struct outer_nest *n, uint32_t at, const struct nvm_value taken[2],
                      struct nvm_value *low, struct nvm_value *high) {
   struct executor *x = &n->x;
   const struct nest_access *a = &n->accesses[at];
   *low = a->first;
-  *high = x_binary(x, OP_ADD, a->first, x_number(x, TYPE_I64, n->x.v->accesses.data[at].bytes));
+  *high = x_add_number(x, a->first, n->x.v->accesses.data[at].bytes);
   for (int k = OUTER; k <= INNER; k++) {
     if (is_within(a->steps[k], 0)) continue;
     struct nvm_value way = x_binary(x, OP_MUL, taken[k], a->by[k]);
@@ -360,10 +343,9 @@ static void range_of(struct outer_nest *n, uint32_t at, const struct nvm_value t
 static void emit_check(struct outer_nest *n, const struct nest_check *c,
                        const struct nvm_value taken[2]) {
   struct executor *x = &n->x;
-  if (c->apart) {
-    struct nvm_value step =
-        x_binary(x, OP_ADD, n->accesses[c->a].by[INNER], x_number(x, TYPE_I64, c->apart - 1));
-    fail_if(n, x_compare(x, ICMP_ULT, step, x_number(x, TYPE_I64, 2 * c->apart - 1)));
+  if (c->min_step) {
+    struct nvm_value step = x_add_number(x, n->accesses[c->a].by[INNER], c->min_step - 1);
+    fail_if(n, x_compare(x, ICMP_ULT, step, x_number(x, TYPE_I64, 2 * c->min_step - 1)));
     return;
   }
   struct nvm_value low[2], high[2];
@@ -379,28 +361,28 @@ static void emit_checks(struct outer_nest *n, const struct nvm_value taken[2]) {
     emit_check(n, &n->checks.data[k], taken);
   for (uint32_t k = 0; k < x->v->accesses.count && !x->failed; k++) {
     const struct nest_access *a = &n->accesses[k];
-    if (!a->unsure) continue;
+    if (!a->unproven) continue;
     struct nvm_value bits = x_binary(x, OP_OR, a->first, a->by[INNER]);
     bits = x_binary(x, OP_AND, bits, x_number(x, TYPE_I64, a->width - 1));
     fail_if(n, x_compare(x, ICMP_NE, bits, x_number(x, TYPE_I64, 0)));
   }
-  /* Where the inner loop does not run, nobody has asked for what the checks are made of. */
+  /* If the inner loop does not execute, the operands of the checks may be poison. */
   if (!value_is_none(n->conflict) && !x->failed)
     n->conflict = x_emit(x, OP_FREEZE, 0, TYPE_I1, &n->conflict, 1, 0);
   for (uint32_t k = 0; k < n->skips.count && !x->failed; k++) {
     const struct nvm_inst *skip = vl_inst(x->v, n->skips.data[k]);
     struct nvm_value c = inst_operand(x->v->f, skip, 0);
-    bool stays =
-        way_into(x->v, block_successor(x->v->f, skip->block, 0)).index == skip->block.index;
+    bool stays = chain_predecessor(x->v, block_successor(x->v->f, skip->block, 0)).index ==
+                 skip->block.index;
     if (k)
-      c = x_emit(x, OP_FREEZE, 0, TYPE_I1, &c, 1,
-                 0); /* nor for this where the one before is gone */
+      c = x_emit(x, OP_FREEZE, 0, TYPE_I1, &c, 1, 0); /* likewise if the branch before is taken */
     fail_if(n, stays ? x_binary(x, OP_XOR, c, x_number(x, TYPE_I1, -1)) : c);
   }
 }
 
-/* What the checks need, in front of the nest. */
-static bool expand_all(struct outer_nest *n, struct nvm_value taken[2], struct nvm_inst_id before) {
+/* Computes the operands of the checks before the nest. */
+static bool expand_operands(struct outer_nest *n, struct nvm_value taken[2],
+                            struct nvm_inst_id before) {
   const struct vector_loop *v = n->x.v;
   struct builder at = builder_before(v->f, before);
   taken[OUTER] = scev_expand_trip_count(v->scev, v->f, v->index, before);
@@ -408,7 +390,7 @@ static bool expand_all(struct outer_nest *n, struct nvm_value taken[2], struct n
   if (value_is_none(taken[OUTER]) || value_is_none(taken[INNER])) return false;
   for (uint32_t k = 0; k < v->accesses.count; k++) {
     struct nest_access *a = &n->accesses[k];
-    if (!a->wanted) continue;
+    if (!a->needed_at_run_time) continue;
     struct nvm_value start = scev_expand(v->scev, v->f, a->start, before);
     if (value_is_none(start)) return false;
     a->first = builder_unary(&at, OP_PTRTOINT, TYPE_I64, start);
@@ -419,9 +401,6 @@ static bool expand_all(struct outer_nest *n, struct nvm_value taken[2], struct n
   }
   return true;
 }
-
-/* --- the lanes ----------------------------------------------------------------------------------
- */
 
 static void copy_lanes(struct outer_nest *n, struct nvm_inst_id i) {
   struct executor *x = &n->x;
@@ -435,8 +414,7 @@ static void copy_lanes(struct outer_nest *n, struct nvm_inst_id i) {
       n->lanes[l].values[i.index] = n->lanes[0].values[i.index];
       continue;
     }
-    struct nvm_value place =
-        VALUE_NULL; /* relative to lane 0's, so that everybody sees the distance */
+    struct nvm_value place = VALUE_NULL; /* relative to lane 0's, so that the distance is evident */
     if (l && moves)
       place = x_advance(x, loop_copy_of(&n->lanes[0], inst_operand(f, vl_inst(x->v, i), pointer)),
                         x_number(x, TYPE_I64, a->steps[OUTER].constant * (int64_t)l));
@@ -452,7 +430,7 @@ static void copy_lanes(struct outer_nest *n, struct nvm_inst_id i) {
   }
 }
 
-/* The phis of the outer loop: inductions, of which each lane is a step further. */
+/* Emits the phis of the outer loop: inductions, each lane one step further. */
 static void begin_lanes(struct outer_nest *n, struct nvm_block from) {
   struct executor *x = &n->x;
   struct nvm_function *f = x->v->f;
@@ -466,17 +444,12 @@ static void begin_lanes(struct outer_nest *n, struct nvm_block from) {
     int64_t step = 0;
     struct nvm_value first = n->lanes[0].values[i.index];
     scev_step(x->v->scev, scev_of(x->v->scev, value_of_inst(i)), x->v->index, &step);
-    struct nvm_type type = vl_inst(x->v, i)->type;
-    bool is_pointer = type_is_ptr(vl_types(x->v), type);
-    for (uint32_t l = 1; l < n->factor && !x->failed; l++) {
-      struct nvm_value by = x_number(x, is_pointer ? TYPE_I64 : type, step * (int64_t)l);
-      n->lanes[l].values[i.index] =
-          is_pointer ? x_advance(x, first, by) : x_binary(x, OP_ADD, first, by);
-    }
+    for (uint32_t l = 1; l < n->factor && !x->failed; l++)
+      n->lanes[l].values[i.index] = x_add_number(x, first, step * (int64_t)l);
   }
 }
 
-/* The inner loop ends: its phis get what comes round, and lane 0 says for all whether it does. */
+/* Ends the inner loop: sets back-edge values; lane 0's condition holds for all lanes. */
 static void close_inner(struct outer_nest *n, struct nvm_block after) {
   struct executor *x = &n->x;
   struct nvm_function *f = x->v->f;
@@ -502,7 +475,7 @@ static void close_inner(struct outer_nest *n, struct nvm_block after) {
   x->block = after;
 }
 
-/* All of an iteration but its last branch. */
+/* Emits an iteration without its last branch. */
 static void emit_body(struct outer_nest *n) {
   struct executor *x = &n->x;
   struct vector_loop *v = x->v;
@@ -531,12 +504,9 @@ static void emit_body(struct outer_nest *n) {
   }
 }
 
-/* --- the nest -----------------------------------------------------------------------------------
- */
-
-/* What phis have behind the vectors: what the last lane brings round, or leaves with. The old nest
- * goes on from there. */
-static void lead_values(struct outer_nest *n, struct nvm_block middle, struct nvm_block scalar) {
+/* Sets the values of phis after the vector nest: those of the last lane. The original nest
+ * continues from there. */
+static void connect_values(struct outer_nest *n, struct nvm_block middle, struct nvm_block scalar) {
   struct executor *x = &n->x;
   struct vector_loop *v = x->v;
   struct nvm_function *f = v->f;
@@ -553,16 +523,12 @@ static void lead_values(struct outer_nest *n, struct nvm_block middle, struct nv
     x->failed |=
         !phi_add(f, (struct nvm_inst_id){value_index(n->lanes[0].values[i.index])}, back, x->latch);
     struct nvm_value merged = x_emit(x, OP_PHI, 0, vl_inst(v, i)->type, operands, 4, 0);
-    for (uint32_t k = 0; k < 4 && !x->failed; k += 2) {
-      if (value_index(inst_operand(f, vl_inst(v, i), k + 1)) != v->loop->preheader.index) continue;
-      inst_set_operand(f, i, k, merged);
-      inst_set_operand(f, i, k + 1, value_of_block(scalar));
-    }
+    if (!x->failed) loop_replace_incoming(f, i, v->loop->preheader, merged, scalar);
   }
   x_jump(x, v->loop->header);
 }
 
-/* From the preheader: the checks, the vectors and what follows them. */
+/* Emits checks, vector nest and the blocks after it. */
 static void emit_nest(struct outer_nest *n, const struct nvm_value taken[2]) {
   struct executor *x = &n->x;
   struct nvm_block ph = x_block(x, "vector.ph"), body = x_block(x, "vector.body"),
@@ -592,7 +558,7 @@ static void emit_nest(struct outer_nest *n, const struct nvm_value taken[2]) {
   x->block = middle;
   x_branch(x, x_compare(x, ICMP_EQ, total, end), x->v->loop->exit, scalar);
   function_move_block(x->v->f, scalar, x->v->loop->header);
-  if (!x->failed) lead_values(n, middle, scalar);
+  if (!x->failed) connect_values(n, middle, scalar);
 }
 
 enum plan_result outer_execute(struct outer_nest *n) {
@@ -603,7 +569,7 @@ enum plan_result outer_execute(struct outer_nest *n) {
   struct nvm_value taken[2];
   for (uint32_t l = 0; l < n->factor; l++)
     if (!loop_copy_init(&n->lanes[l], v->f, v->env->arena)) return PLAN_OUT_OF_MEMORY;
-  if (!expand_all(n, taken, jump))
+  if (!expand_operands(n, taken, jump))
     return module_out_of_memory(v->f->module) ? PLAN_OUT_OF_MEMORY : PLAN_NOT_EXPRESSIBLE;
   inst_remove(v->f, jump);
   x->block = v->loop->preheader;

@@ -1,4 +1,4 @@
-/* Plans as text, after what LLVM's -debug-only=loop-vectorize prints, and as Graphviz graphs. */
+/* Printing plans: in the format of LLVM's -debug-only=loop-vectorize, and as Graphviz graphs. */
 #include "opt/vectorize/vplan.h"
 
 #include "ir/print.h"
@@ -23,13 +23,13 @@ static const char *const kind_names[VP_KIND_COUNT] = {
 static const char *tag(const struct vp_recipe *r) {
   if (r->kind == VP_WIDEN && r->in_chain) return "SERIAL";
   if (r->kind == VP_REPLICATE && r->uniform) return "CLONE";
-  if ((r->kind == VP_LOAD || r->kind == VP_STORE) && (r->group == VP_NO_GROUP || r->mask))
+  if (vplan_is_access(r) && (r->group == VP_NO_GROUP || r->mask))
     return r->uniform ? "CLONE" : "REPLICATE";
-  if ((r->kind == VP_LOAD || r->kind == VP_STORE) && r->interleaved) return "INTERLEAVE-GROUP";
+  if (vplan_is_access(r) && r->interleaved) return "INTERLEAVE-GROUP";
   return kind_names[r->kind];
 }
 
-/* "ir<%x>" for what has a counterpart, "vp<%3>" for the plan's own. */
+/* "ir<%x>" for recipes of an instruction, "vp<%3>" for others. */
 static void print_use(const struct vplan *p, const struct nvm_function *f, uint32_t n,
                       struct textbuf *out) {
   const struct vp_recipe *r = vplan_recipe(p, n);
@@ -86,8 +86,8 @@ static void print_recipe(const struct vplan *p, const struct nvm_function *f, ui
 
 static void print_range(const struct vplan *p, struct textbuf *out) {
   textbuf_format(out, "%t for VF={", p->name);
-  for (uint32_t factor = p->least_factor; factor <= p->most_factor; factor *= 2)
-    textbuf_format(out, "%s%u", factor == p->least_factor ? "" : ",", (unsigned)factor);
+  for (uint32_t factor = p->min_factor; factor <= p->max_factor; factor *= 2)
+    textbuf_format(out, "%s%u", factor == p->min_factor ? "" : ",", (unsigned)factor);
   textbuf_puts(out, "},UF>=1");
 }
 

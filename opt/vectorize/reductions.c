@@ -1,30 +1,30 @@
-/* Reductions and serial chains: phis of the header that carry a result around.
+/* Reductions and serial chains: header phis that carry a result.
  *
- * A reduction is a set of values that begins at the phi and ends at what comes back, linked by one
- * operation whose order does not matter; conditions may skip a link (select, or a phi of the body).
- * Nobody else may look at the set. The vector loop keeps a partial result in every lane. Floats
- * take part under `reassoc`, or where the knob says so; min and max of floats in any case where the
- * operation is an intrinsic, which PTX orders fully.
+ * A reduction is a set of values from the phi to its back-edge value, linked by one operation
+ * whose order does not matter; a condition may skip a link (select, or a phi of the body). The set
+ * has no other users. The vector loop keeps a partial result in every lane. Floats require
+ * `reassoc` or the knob; min and max of floats do not if the operation is an intrinsic, which PTX
+ * orders fully.
  *
- * A serial chain is what depends on the phi and what comes back depends on: arithmetic that stays
- * in order, lane after lane, while everything around it is widened. */
+ * A serial chain is the set of values that depend on the phi and that the back-edge value depends
+ * on: arithmetic that is executed in order, lane by lane, while the rest is widened. */
 #include "opt/vectorize/vectorize.h"
 
 #include "ir/intrinsic.h"
 #include "analysis/effects.h"
 
-enum { MOST_LINKS = 48 };
+enum { MAX_LINKS = 48 };
 
 struct links {
   struct vector_loop *v;
   struct header_phi *phi;
-  struct nvm_inst_id members[MOST_LINKS];
+  struct nvm_inst_id members[MAX_LINKS];
   uint32_t count, steps;
   bool wrong;
 };
 
-/* Walks end after so many steps: what they do not remember they would visit again and again. */
-enum { MOST_STEPS = 2000 };
+/* Limits the walks, which do not remember visited values. */
+enum { MAX_STEPS = 2000 };
 
 static bool is_member(const struct links *s, struct nvm_value x) {
   if (value_equal(x, value_of_inst(s->phi->inst))) return true;
@@ -35,12 +35,9 @@ static bool is_member(const struct links *s, struct nvm_value x) {
 
 static void add_member(struct links *s, struct nvm_inst_id i) {
   if (is_member(s, value_of_inst(i))) return;
-  if (s->count == MOST_LINKS) s->wrong = true;
+  if (s->count == MAX_LINKS) s->wrong = true;
   else s->members[s->count++] = i;
 }
-
-/* --- links --------------------------------------------------------------------------------------
- */
 
 static const struct {
   uint16_t op;
@@ -73,8 +70,8 @@ static enum reduction_kind kind_of(const struct vector_loop *v, const struct nvm
   return REDUCE_NONE;
 }
 
-/* The condition under which a phi of the body, where two empty arms of a branch meet, is its first
- * value. */
+/* The condition under which a phi of the body, at the join of two empty arms, has its first value.
+ */
 static struct nvm_value phi_condition(const struct vector_loop *v, const struct nvm_inst *phi,
                                       bool *negated) {
   struct nvm_block top = v->dominance->immediate[phi->block.index];
@@ -93,8 +90,8 @@ static struct nvm_value phi_condition(const struct vector_loop *v, const struct 
   return inst_operand(v->f, branch, 0);
 }
 
-/* select(a < b, a, b), as such or as a phi: which minimum or maximum it is; the compare joins the
- * members. */
+/* The minimum or maximum that select(a < b, a, b), or the equivalent phi, computes; the comparison
+ * becomes a member. */
 static enum reduction_kind kind_of_select(struct links *s, const struct nvm_inst *i) {
   const struct vector_loop *v = s->v;
   bool phi = i->op == OP_PHI, negated = false;
@@ -137,7 +134,7 @@ static bool take_kind(struct links *s, enum reduction_kind kind, struct nvm_inst
   return p->reduction == kind;
 }
 
-/* A link of the operation: one operand is of the set, the others know nothing of it. */
+/* A link of the operation: one operand is a member, the others do not depend on members. */
 static bool walk_operation(struct links *s, struct nvm_inst_id id, enum reduction_kind kind,
                            uint32_t depth) {
   const struct nvm_inst *i = vl_inst(s->v, id);
@@ -176,10 +173,10 @@ static bool walk_choice(struct links *s, struct nvm_inst_id id, uint32_t depth) 
   return true;
 }
 
-/* Whether x is the phi or made of it by links; they become members. */
+/* Whether x is the phi or linked to it; the links become members. */
 static bool walk(struct links *s, struct nvm_value x, uint32_t depth) {
   if (is_member(s, x)) return true;
-  if (depth > MOST_LINKS || ++s->steps > MOST_STEPS || !vl_inside(s->v, x)) return false;
+  if (depth > MAX_LINKS || ++s->steps > MAX_STEPS || !vl_inside(s->v, x)) return false;
   struct nvm_inst_id id = {value_index(x)};
   const struct nvm_inst *i = vl_inst(s->v, id);
   bool header = i->block.index == s->v->loop->header.index;
@@ -188,13 +185,13 @@ static bool walk(struct links *s, struct nvm_value x, uint32_t depth) {
   return kind != REDUCE_NONE && walk_operation(s, id, kind, depth);
 }
 
-/* Nobody inside the loop but members looks at members. */
+/* Whether all users of i in the loop are members. */
 static bool is_closed(const struct links *s, struct nvm_inst_id i) {
   const struct uses *u = &s->v->uses;
   for (uint32_t k = u->first[i.index]; k < u->first[i.index + 1]; k++) {
     struct nvm_inst_id user = u->users[k];
-    /* A branch on the comparison of a minimum only chooses the phi that is a member, if it is
-     * alone. */
+    /* A branch on the comparison of a minimum may select the phi that is a member, if it is the
+     * only one. */
     struct nvm_inst_id combine = s->phi->combine, next = combine;
     if (combine.index) next = vl_inst(s->v, combine)->next;
     bool chooses = vl_inst(s->v, user)->op == OP_CONDBR && combine.index &&
@@ -208,9 +205,9 @@ static bool is_closed(const struct links *s, struct nvm_inst_id i) {
   return true;
 }
 
-/* A link takes the result once: s + s, or a product whose factor knows s, is none of the
- * operation's steps. */
-static bool links_once(const struct links *s, const struct nvm_inst *i) {
+/* Whether the link uses the result once: s + s, or a product whose factor depends on s, is not a
+ * link. */
+static bool uses_result_once(const struct links *s, const struct nvm_inst *i) {
   if (i->op == OP_SELECT || i->op == OP_PHI || i->op == OP_ICMP || i->op == OP_FCMP) return true;
   uint32_t members = 0;
   for (uint32_t k = 0; k < i->operand_count; k++)
@@ -227,7 +224,7 @@ bool reduction_recognize(struct vector_loop *v, struct header_phi *p) {
   p->flags = INST_FAST;
   for (uint32_t k = 0; k < s.count; k++) {
     const struct nvm_inst *i = vl_inst(v, s.members[k]);
-    if (!is_closed(&s, s.members[k]) || !links_once(&s, i)) return false;
+    if (!is_closed(&s, s.members[k]) || !uses_result_once(&s, i)) return false;
     if (i->op != OP_SELECT && i->op != OP_PHI && i->op != OP_ICMP && i->op != OP_FCMP)
       p->flags &= i->flags;
   }
@@ -238,17 +235,14 @@ bool reduction_recognize(struct vector_loop *v, struct header_phi *p) {
   return true;
 }
 
-/* --- serial chains ------------------------------------------------------------------------------
- */
-
-/* Marks in members what x depends on that depends on the phi; whether x does. */
+/* Adds the values between the phi and x to the members; whether x depends on the phi. */
 static bool walk_chain(struct links *s, struct nvm_value x, uint32_t depth) {
   if (is_member(s, x)) return true;
   if (!vl_inside(s->v, x) || s->wrong) return false;
   struct nvm_inst_id id = {value_index(x)};
   const struct nvm_inst *i = vl_inst(s->v, id);
   if (i->op == OP_PHI && i->block.index == s->v->loop->header.index) return false;
-  if (depth > MOST_LINKS || ++s->steps > MOST_STEPS) s->wrong = true;
+  if (depth > MAX_LINKS || ++s->steps > MAX_STEPS) s->wrong = true;
   bool depends = false;
   for (uint32_t k = 0; k < i->operand_count; k++)
     depends |= walk_chain(s, inst_operand(s->v->f, i, k), depth + 1);

@@ -18,12 +18,12 @@
 #include "opt/rewrite.h"
 #include "opt/vectorize/vectorize.h"
 
-enum { MOST_LANES = 16, MOST_NODES = 48, MOST_DEPTH = 12 };
+enum { MAX_LANES = 16, MAX_NODES = 48, MAX_DEPTH = 12 };
 
 enum node_kind { NODE_GATHER, NODE_VECTOR, NODE_OPERATION };
 struct node {
   enum node_kind kind;
-  struct nvm_value lane[MOST_LANES];
+  struct nvm_value lane[MAX_LANES];
   uint32_t operand[2];     /* OPERATION: nodes */
   struct nvm_value vector; /* once made; VECTOR: from the start */
 };
@@ -35,7 +35,7 @@ struct slp {
   struct rewrite rewrite;
   bool *dead; /* by instruction: nobody needs it if the tree is made */
   VEC(struct nvm_inst_id) marked;
-  struct node nodes[MOST_NODES];
+  struct node nodes[MAX_NODES];
   uint32_t count, lanes;
   struct nvm_type type;    /* of a whole bundle */
   struct nvm_inst_id root; /* new instructions go before it */
@@ -110,7 +110,7 @@ static bool is_operation(const struct slp *s, const struct nvm_value *lane) {
 
 /* What two lanes must have in common to stand in one bundle: the op, or the vector that they are
  * of. */
-static uint32_t likeness(const struct slp *s, struct nvm_value v) {
+static uint32_t lane_key(const struct slp *s, struct nvm_value v) {
   const struct nvm_inst *i = inst_of(s, v);
   if (!i) return value_kind(v) == VALUE_CONST ? 1 : 2;
   return i->op == OP_EXTRACTELEMENT ? value_index(inst_operand(s->f, i, 0)) + OP_COUNT : 3u + i->op;
@@ -120,22 +120,22 @@ static uint32_t build(struct slp *s, const struct nvm_value *lane, uint32_t dept
   size_t bytes = s->lanes * sizeof *lane;
   for (uint32_t n = 1; n < s->count; n++)
     if (memcmp(s->nodes[n].lane, lane, bytes) == 0) return n;
-  if (s->count == MOST_NODES) return 0;
+  if (s->count == MAX_NODES) return 0;
   uint32_t n = s->count++;
   struct node *node = &s->nodes[n];
   *node = (struct node){.kind = NODE_GATHER, .vector = whole_vector(s, lane)};
   memcpy(node->lane, lane, bytes);
   if (!value_is_none(node->vector)) node->kind = NODE_VECTOR;
-  if (node->kind != NODE_GATHER || depth == MOST_DEPTH || !is_operation(s, lane)) return n;
+  if (node->kind != NODE_GATHER || depth == MAX_DEPTH || !is_operation(s, lane)) return n;
   node->kind = NODE_OPERATION;
-  struct nvm_value in[2][MOST_LANES];
+  struct nvm_value in[2][MAX_LANES];
   const struct nvm_inst *first = inst_of(s, lane[0]);
   for (uint32_t k = 0; k < s->lanes; k++) {
     const struct nvm_inst *i = inst_of(s, lane[k]);
     for (uint32_t o = 0; o < i->operand_count; o++) in[o][k] = inst_operand(s->f, i, o);
     bool swap = k > 0 && op_table[i->op].flags & OPF_COMMUTES &&
-                likeness(s, in[0][k]) != likeness(s, in[0][0]) &&
-                likeness(s, in[1][k]) == likeness(s, in[0][0]);
+                lane_key(s, in[0][k]) != lane_key(s, in[0][0]) &&
+                lane_key(s, in[1][k]) == lane_key(s, in[0][0]);
     if (swap) in[0][k] = inst_operand(s->f, i, 1), in[1][k] = inst_operand(s->f, i, 0);
   }
   for (uint32_t o = 0; o < first->operand_count; o++) {
@@ -156,8 +156,8 @@ static bool mark_dead(struct slp *s, struct nvm_inst_id i) {
 }
 
 static cost op_cost(const struct slp *s, enum op op, struct nvm_type type, uint32_t lanes) {
-  cost c = cost_arithmetic(s->env->target, price_operation(op),
-                           price_type(s->f->module, type, lanes), COST_THROUGHPUT);
+  cost c = cost_arithmetic(s->env->target, vcost_operation(op),
+                           vcost_type(s->f->module, type, lanes), COST_THROUGHPUT);
   return c < 1 << 20 ? c : 1 << 20;
 }
 
@@ -165,7 +165,7 @@ static cost op_cost(const struct slp *s, enum op op, struct nvm_type type, uint3
  * packed operations and what must be put together. Nodes stand behind those that use them. */
 static cost tree_gain(struct slp *s) {
   struct nvm_type scalar = type_scalar(&s->f->module->types, s->type);
-  cost gain = 0, shuffle = cost_shuffle(s->env->target, price_type(s->f->module, scalar, s->lanes),
+  cost gain = 0, shuffle = cost_shuffle(s->env->target, vcost_type(s->f->module, scalar, s->lanes),
                                         COST_THROUGHPUT);
   for (uint32_t n = 1; n < s->count; n++) {
     const struct node *node = &s->nodes[n];
@@ -239,7 +239,7 @@ static bool begin_seed(struct slp *s, struct nvm_inst_id root, struct nvm_type s
                        uint32_t lanes) {
   s->root = root;
   s->lanes = lanes;
-  if (!is_lane_type(s, scalar) || lanes < 2 || lanes > MOST_LANES || lanes % 2) return false;
+  if (!is_lane_type(s, scalar) || lanes < 2 || lanes > MAX_LANES || lanes % 2) return false;
   s->type = type_vector(&s->f->module->types, scalar, lanes);
   return true;
 }
@@ -253,7 +253,7 @@ static void seed_vector(struct slp *s, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(s->f, root);
   struct nvm_type scalar = type_scalar(&s->f->module->types, i->type);
   uint32_t index, set = 0, lanes = type_info(&s->f->module->types, i->type)->count;
-  struct nvm_value lane[MOST_LANES] = {VALUE_NULL}, v = value_of_inst(root);
+  struct nvm_value lane[MAX_LANES] = {VALUE_NULL}, v = value_of_inst(root);
   if (!begin_seed(s, root, scalar, lanes)) return;
   for (; (i = inst_of(s, v)) && i->op == OP_INSERTELEMENT; v = inst_operand(s->f, i, 0)) {
     uint32_t id = value_index(v);
@@ -264,7 +264,7 @@ static void seed_vector(struct slp *s, struct nvm_inst_id root) {
     if (value_is_none(lane[index])) set++, lane[index] = inst_operand(s->f, i, 1);
   }
   cost joined =
-      cost_shuffle(s->env->target, price_type(s->f->module, scalar, lanes), COST_THROUGHPUT);
+      cost_shuffle(s->env->target, vcost_type(s->f->module, scalar, lanes), COST_THROUGHPUT);
   v = set == lanes ? try_tree(s, lane, -joined) : VALUE_NULL;
   while (s->marked.count) s->dead[s->marked.data[--s->marked.count].index] = false;
   if (value_is_none(v)) return;
@@ -292,7 +292,7 @@ static bool collect_terms(struct slp *s, struct nvm_inst_id id, struct nvm_value
                 s->uses.first[n + 1] == s->uses.first[n] + 1;
     if (link && !collect_terms(s, (struct nvm_inst_id){n}, lane, count, flags)) return false;
     if (link) continue;
-    if (*count == MOST_LANES) return false;
+    if (*count == MAX_LANES) return false;
     lane[(*count)++] = v;
   }
   return true;
@@ -305,7 +305,7 @@ static struct nvm_value reduce(struct slp *s, struct nvm_value v, enum op op, ui
   for (uint32_t lanes = s->lanes / 2; lanes > 1; lanes /= 2) {
     struct nvm_type half = type_vector(&m->types, scalar, lanes),
                     mask = type_vector(&m->types, TYPE_I32, lanes);
-    struct nvm_value part[2], number[MOST_LANES], poison = const_poison(m, value_type(s->f, v));
+    struct nvm_value part[2], number[MAX_LANES], poison = const_poison(m, value_type(s->f, v));
     for (uint32_t h = 0; h < 2; h++) {
       for (uint32_t k = 0; k < lanes; k++) number[k] = const_int(m, TYPE_I32, h * lanes + k);
       struct nvm_value in[3] = {v, poison, const_aggregate(m, mask, number, lanes)};
@@ -322,7 +322,7 @@ static struct nvm_value reduce(struct slp *s, struct nvm_value v, enum op op, ui
 /* A sum, or product, of a power of two of terms. */
 static void seed_reduction(struct slp *s, struct nvm_inst_id root) {
   const struct nvm_inst i = *function_inst(s->f, root);
-  struct nvm_value lane[MOST_LANES];
+  struct nvm_value lane[MAX_LANES];
   uint32_t count = 0, user = s->uses.first[root.index];
   uint16_t flags = UINT16_MAX;
   bool inner = s->uses.first[root.index + 1] == user + 1 &&
@@ -332,9 +332,9 @@ static void seed_reduction(struct slp *s, struct nvm_inst_id root) {
   struct nvm_value v = VALUE_NULL;
   if (whole && begin_seed(s, root, i.type, count)) {
     cost scalars = cost_times(op_cost(s, (enum op)i.op, i.type, 1), count - 1);
-    struct cost_type all = price_type(s->f->module, i.type, count);
+    struct cost_type all = vcost_type(s->f->module, i.type, count);
     cost tree =
-        cost_reduction(s->env->target, price_operation((enum op)i.op), all, false, COST_THROUGHPUT);
+        cost_reduction(s->env->target, vcost_operation((enum op)i.op), all, false, COST_THROUGHPUT);
     v = try_tree(s, lane, tree - scalars);
   }
   while (s->marked.count) s->dead[s->marked.data[--s->marked.count].index] = false;

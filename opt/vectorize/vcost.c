@@ -1,35 +1,30 @@
-/* What a vectorization factor and an interleave count cost, and which to take.
+/* The cost of vectorization factors and interleave counts, and the choice.
  *
- * The price of a plan is counted in issue slots: every recipe asks target/cost.h, accesses are
- * priced as the pieces that they really become, the loop's own instructions and the run-time checks
- * are added. On a GPU time is also waiting for memory, which other warps hide as far as registers
- * leave room for them:
+ * A plan is priced in issue slots: target/cost.h prices every recipe; accesses are priced as the
+ * pieces that they become; loop control and run-time checks are added. On a GPU, time is also
+ * waiting for memory, which other warps hide as far as registers allow them to be resident:
  *
- *   slots of an iteration = max(issue slots, latency of a load / resident warps per scheduler) /
- * iterations at a time
+ *   slots per iteration = max(issue slots, latency of a load / resident warps per scheduler)
+ *                         / iterations at a time
  *
- * so that registers count by the warps that they cost (the occupancy cliff), and wide or
- * interleaved loads by the waiting they save. Sums saturate. The interleave count is seed 3's
- * formula. */
+ * so that registers cost by the warps that they displace (the occupancy cliff), and wide or
+ * interleaved loads gain by the waiting they save. Sums saturate. The interleave count follows
+ * cicc's formula. */
 #include "ir/evalint.h"
 #include "opt/remark.h"
 #include "opt/vectorize/vectorize.h"
 
 enum {
-  ASSUMED_TRIPS = 256,   /* of loops whose trip count is not known */
-  BASE_REGISTERS = 12,   /* of a thread for what is no part of the loop */
+  ASSUMED_TRIPS = 256,   /* of loops with an unknown trip count */
+  BASE_REGISTERS = 12,   /* of a thread outside of the loop */
   ASSUMED_THREADS = 256, /* of a block without launch bounds */
   SCHEDULERS = 4,
-  MOST_CHUNK =
-      32, /* lanes at a time: more hide nothing that these do not, and leave longer remainders */
-  BYTES_PARTED = 2, /* moves for each two bytes: out of or into a word, and into or out of a pair */
-  MOST_REMAINDER = 64, /* instructions of a loop that is copied once more for its last iterations */
+  MAX_CHUNK = 32,     /* lanes at a time: more hide no more latency, and leave longer remainders */
+  BYTES_PARTED = 2,   /* moves per two bytes: between a word and a pair */
+  MAX_REMAINDER = 64, /* instructions of a loop that gets a remainder stage */
 };
 
-/* --- recipes ------------------------------------------------------------------------------------
- */
-
-struct cost_type price_type(const struct nvm_module *m, struct nvm_type type, uint32_t lanes) {
+struct cost_type vcost_type(const struct nvm_module *m, struct nvm_type type, uint32_t lanes) {
   static const uint8_t scalars[TY_KIND_COUNT] = {[TY_HALF] = TGT_HALF,
                                                  [TY_BFLOAT] = TGT_BFLOAT,
                                                  [TY_FLOAT] = TGT_FLOAT,
@@ -41,7 +36,7 @@ struct cost_type price_type(const struct nvm_module *m, struct nvm_type type, ui
 
 static struct cost_type cost_type_of(const struct vector_loop *v, struct nvm_type type,
                                      uint32_t lanes) {
-  return price_type(v->f->module, type, lanes);
+  return vcost_type(v->f->module, type, lanes);
 }
 
 static cost cast_cost(const struct vector_loop *v, const struct nvm_inst *i, uint32_t lanes) {
@@ -56,7 +51,7 @@ static cost cast_cost(const struct vector_loop *v, const struct nvm_inst *i, uin
   return cost_of_cast(v->env->target, cast, from, to, COST_THROUGHPUT);
 }
 
-enum tgt_operation_index price_operation(enum op op) {
+enum tgt_operation_index vcost_operation(enum op op) {
   switch (op) {
     case OP_MUL:
     case OP_FMUL: return TGT_OPERATION_MULTIPLY;
@@ -94,11 +89,11 @@ static cost plain_cost(const struct vector_loop *v, const struct vp_recipe *r, u
   const struct nvm_inst *i = vl_inst(v, r->inst);
   if (op_is_cast((enum op)i->op)) return cast_cost(v, i, lanes);
   if (i->op == OP_FREEZE) return 0;
-  if (i->op == OP_CALL && r->kind == VP_REPLICATE) /* not known better */
+  if (i->op == OP_CALL && r->kind == VP_REPLICATE) /* an estimate */
     return cost_call(v->env->target, i->operand_count, COST_THROUGHPUT);
   bool compare = i->op == OP_ICMP || i->op == OP_FCMP;
   struct nvm_type type = compare ? value_type(v->f, inst_operand(v->f, i, 0)) : r->type;
-  return cost_arithmetic(v->env->target, price_operation((enum op)i->op),
+  return cost_arithmetic(v->env->target, vcost_operation((enum op)i->op),
                          cost_type_of(v, type, lanes), COST_THROUGHPUT);
 }
 
@@ -108,19 +103,19 @@ static cost access_cost(const struct vector_loop *v, const struct vector_access 
                      elements * a->bytes, COST_THROUGHPUT);
 }
 
-/* All lanes of a group, priced with its first recipe. */
+/* The cost of a group, at its first recipe. */
 static cost group_cost(const struct vector_loop *v, const struct vplan *p, uint32_t n,
-                       uint32_t lanes, struct vector_price *price) {
+                       uint32_t lanes, struct vector_cost *price) {
   const struct vp_recipe *r = vplan_recipe(p, n);
   for (uint32_t k = 1; k < n; k++) {
     const struct vp_recipe *other = vplan_recipe(p, k);
-    if ((other->kind == VP_LOAD || other->kind == VP_STORE) && other->group == r->group) return 0;
+    if (vplan_is_access(other) && other->group == r->group) return 0;
   }
-  struct access_piece pieces[MOST_PIECES];
+  struct access_piece pieces[MAX_PIECES];
   uint32_t width = accesses_width(v, &v->groups.data[r->group], lanes);
   uint32_t count = accesses_pieces(v, r->group, lanes, width, pieces);
-  if (count == 0) return COST_MAX; /* too far apart */
-  /* Bytes are parted and joined, two a register. */
+  if (count == 0) return COST_MAX; /* too many elements */
+  /* Bytes are unpacked and packed, two per register. */
   struct cost_type halves = {TGT_INTEGER, 16,
                              v->groups.data[r->group].bytes == 1 && lanes > 1 ? lanes : 1};
   cost sum = cost_times(cost_shuffle(v->env->target, halves, COST_THROUGHPUT), BYTES_PARTED);
@@ -132,7 +127,7 @@ static cost group_cost(const struct vector_loop *v, const struct vplan *p, uint3
 }
 
 static cost recipe_cost(const struct vector_loop *v, const struct vplan *p, uint32_t n,
-                        uint32_t factor, uint32_t count, struct vector_price *price) {
+                        uint32_t factor, uint32_t count, struct vector_cost *price) {
   const struct vp_recipe *r = vplan_recipe(p, n);
   uint32_t lanes = factor * count;
   uint32_t times = r->uniform ? 1 : lanes;
@@ -164,9 +159,6 @@ static cost recipe_cost(const struct vector_loop *v, const struct vplan *p, uint
   return 0;
 }
 
-/* --- registers ----------------------------------------------------------------------------------
- */
-
 static uint32_t recipe_registers(const struct vector_loop *v, const struct vp_recipe *r,
                                  uint32_t lanes) {
   if (type_equal(r->type, TYPE_VOID) || type_equal(r->type, TYPE_I1)) return 0;
@@ -177,7 +169,7 @@ static uint32_t recipe_registers(const struct vector_loop *v, const struct vp_re
   return (uint32_t)((bits * (one ? 1 : lanes) + 31) / 32);
 }
 
-/* The most registers alive between two recipes. */
+/* The maximum number of registers live between two recipes. */
 static uint32_t live_registers(const struct vector_loop *v, const struct vplan *p, uint32_t lanes) {
   uint32_t count = p->recipes.count, live = 0, most = 0;
   uint32_t *last = arena_alloc(v->env->arena, count * sizeof *last);
@@ -199,16 +191,13 @@ static uint32_t live_registers(const struct vector_loop *v, const struct vplan *
       uint32_t o = vplan_operand(p, r, k);
       if (last[o] != n) continue;
       live -= recipe_registers(v, vplan_recipe(p, o), lanes);
-      last[o] = 0; /* once */
+      last[o] = 0;
     }
   }
   return most;
 }
 
-/* --- launch bounds ------------------------------------------------------------------------------
- */
-
-/* Threads of a block: the product of .maxntid where the kernel says it, else 0. */
+/* Threads per block: the product of .maxntid if given, otherwise 0. */
 static uint32_t block_threads(const struct vector_loop *v) {
   const struct nvm_module *m = v->f->module;
   struct nvm_str key = strtab_find(&m->strings, "nvvm.maxntid", 12);
@@ -228,8 +217,8 @@ static uint32_t block_threads(const struct vector_loop *v) {
   return product < most ? (uint32_t)product : most;
 }
 
-/* Without launch bounds, something else is taken to leave room for half of the warps: what memory a
- * kernel shares, the size of its grid, its other code. */
+/* Without launch bounds, other resources (shared memory, the size of the grid, other code of the
+ * kernel) are assumed to limit occupancy to half. */
 static struct occupancy_use use_of(const struct vector_loop *v, uint32_t registers) {
   struct occupancy_use use = {.threads_per_block = block_threads(v),
                               .registers_per_thread = registers};
@@ -241,15 +230,11 @@ static struct occupancy_use use_of(const struct vector_loop *v, uint32_t registe
   return use;
 }
 
-/* --- prices -------------------------------------------------------------------------------------
- */
-
 static cost checks_cost(const struct vector_loop *v) {
   return (cost)(12 + 6 * v->checks.count + 4 * v->groups.count + (v->peel ? 6 : 0));
 }
 
-/* Slots that pass while `body` slots are issued and the loads' latency is hidden by the other
- * warps. */
+/* Elapsed slots: `body` slots are issued while other warps hide the loads' latency. */
 static cost elapsed(const struct vector_loop *v, cost body, uint32_t warps, bool loads) {
   uint32_t space = v->accesses.count ? v->accesses.data[0].space : 1;
   cost wait = loads ? cost_load_latency(v->env->target, space) /
@@ -258,9 +243,9 @@ static cost elapsed(const struct vector_loop *v, cost body, uint32_t warps, bool
   return body > wait ? body : wait;
 }
 
-struct vector_price price_plan(const struct vector_loop *v, const struct vplan *p, uint32_t factor,
-                               uint32_t count) {
-  struct vector_price price = {.body = 3}; /* count, compare, branch */
+struct vector_cost vcost_of_plan(const struct vector_loop *v, const struct vplan *p,
+                                 uint32_t factor, uint32_t count) {
+  struct vector_cost price = {.body = 3}; /* count, compare, branch */
   for (uint32_t n = 1; n < p->recipes.count; n++) {
     enum vp_kind kind = (enum vp_kind)vplan_recipe(p, n)->kind;
     cost each = recipe_cost(v, p, n, factor, count, &price);
@@ -281,9 +266,9 @@ struct vector_price price_plan(const struct vector_loop *v, const struct vplan *
   return price;
 }
 
-/* 1000 × slots of an iteration, with checks and what remains for the old loop. */
-static cost overall(const struct vector_loop *v, const struct vector_price *vector,
-                    const struct vector_price *scalar, uint32_t chunk) {
+/* 1000 × slots per iteration, with checks and remainder. */
+static cost overall(const struct vector_loop *v, const struct vector_cost *vector,
+                    const struct vector_cost *scalar, uint32_t chunk) {
   uint64_t trips =
       v->exact_trips && v->exact_trips < ASSUMED_TRIPS ? v->exact_trips : ASSUMED_TRIPS;
   uint64_t full = trips / chunk * chunk;
@@ -291,9 +276,6 @@ static cost overall(const struct vector_loop *v, const struct vector_price *vect
                       cost_times(scalar->per_iteration, trips - full));
   return cost_add(sum, cost_times(checks_cost(v), 1000)) / (cost)trips;
 }
-
-/* --- the choice ---------------------------------------------------------------------------------
- */
 
 static uint64_t bit_floor(uint64_t x) {
   while (x & (x - 1)) x &= x - 1;
@@ -306,19 +288,19 @@ static bool has_reductions(const struct vector_loop *v) {
   return false;
 }
 
-/* No more than the counter has numbers. */
-static uint64_t most_iterations(const struct vector_loop *v) {
+/* The maximum trip count, which the counter's type limits too. */
+static uint64_t max_iterations(const struct vector_loop *v) {
   uint64_t most = v->trips.most;
   if (v->trips.taken.width < 32 && most > evalint_mask(v->trips.taken.width))
     most = evalint_mask(v->trips.taken.width);
   return v->exact_trips ? v->exact_trips : most < UINT32_MAX ? most + 1 : UINT32_MAX;
 }
 
-/* Seed 3's formula. `latency`: cycles of an addition that the other warps do not hide. Partial sums
- * of a reduction are chains of their own, which is what hides it. */
+/* `latency`: cycles of an addition that other warps do not hide. Partial sums of a reduction are
+ * independent chains, which hide it. */
 static uint32_t interleave_count(const struct vector_loop *v, const struct vplan *p,
                                  uint32_t factor) {
-  struct vector_price one = price_plan(v, p, factor, 1);
+  struct vector_cost one = vcost_of_plan(v, p, factor, 1);
   struct occupancy_use use = use_of(v, one.registers);
   bool vector = factor > 1;
   uint64_t most =
@@ -326,8 +308,8 @@ static uint32_t interleave_count(const struct vector_loop *v, const struct vplan
   int32_t forced = vl_knob(v, vector ? KNOB_FORCE_TARGET_MAX_VECTOR_INTERLEAVE
                                      : KNOB_FORCE_TARGET_MAX_SCALAR_INTERLEAVE);
   if (forced) most = bit_floor((uint64_t)forced);
-  while (most > 1 && (most * factor > v->most_lanes || most * factor > MOST_CHUNK)) most /= 2;
-  uint64_t count = bit_floor(most_iterations(v) / (factor * 2));
+  while (most > 1 && (most * factor > v->max_lanes || most * factor > MAX_CHUNK)) most /= 2;
+  uint64_t count = bit_floor(max_iterations(v) / (factor * 2));
   count = count < most ? count : most;
   if (one.body < vl_knob(v, KNOB_SMALL_LOOP_COST)) {
     uint64_t small =
@@ -347,21 +329,21 @@ static uint32_t interleave_count(const struct vector_loop *v, const struct vplan
   return count ? (uint32_t)bit_floor(count) : 1;
 }
 
-/* The widest factor that makes an element an access, or less where dependences say so. */
-static uint32_t most_factor(const struct vector_loop *v) {
+/* The largest factor with accesses wider than an element that dependences allow. */
+static uint32_t max_factor(const struct vector_loop *v) {
   uint32_t most = 1;
   for (uint32_t n = 0; n < v->groups.count; n++) {
     const struct access_group *g = &v->groups.data[n];
     uint32_t fits = cost_widest_access_bits(v->env->target, g->space) / 8 / g->bytes;
     if (g->wide && fits > most) most = fits;
   }
-  if (most > MOST_FACTOR) most = MOST_FACTOR;
-  while (most > v->most_lanes || (v->exact_trips && most > v->exact_trips)) most /= 2;
+  if (most > MAX_FACTOR) most = MAX_FACTOR;
+  while (most > v->max_lanes || (v->exact_trips && most > v->exact_trips)) most /= 2;
   return most ? most : 1;
 }
 
-static void tell_price(const struct vector_loop *v, const struct vector_price *p, uint32_t factor,
-                       uint32_t count, cost all) {
+static void report_cost(const struct vector_loop *v, const struct vector_cost *p, uint32_t factor,
+                        uint32_t count, cost all) {
   remark(
       v->env, REMARK_ANALYSIS, v->f, remark_at_block(v->f, v->loop->header), "VectorizationCost",
       "width %(VectorizationFactor)u, interleave %(InterleaveCount)u: %(Body)D issue slots, "
@@ -371,8 +353,8 @@ static void tell_price(const struct vector_loop *v, const struct vector_price *p
       (unsigned)p->registers, (unsigned)p->warps, (int64_t)all);
 }
 
-/* Instructions in front of and behind the stages of vectors: checks, and what reductions begin and
- * end with. */
+/* Instructions around the vector stages: checks, and initialization and final combination of
+ * reductions. */
 static cost entry_cost(const struct vector_loop *v) {
   cost sum = checks_cost(v);
   for (uint32_t k = 0; k < v->phis.count; k++) {
@@ -389,25 +371,24 @@ static cost entry_cost(const struct vector_loop *v) {
   return sum;
 }
 
-/* How a stage's iterations stand: in a loop, or in a row, each under a condition and at addresses
- * known from the first. */
-enum stage_form { STAGE_LOOP, STAGE_ROW };
-enum { LOOP = 3, CONDITION = 2, STAGE_ENTRY = 6, UNROLLED = 4, MOST_ROW = 8 };
+/* The form of a stage: a loop, or straight-line code, each iteration under a condition and at
+ * addresses relative to the first. */
+enum stage_form { STAGE_LOOP, STAGE_STRAIGHT };
+enum { LOOP = 3, CONDITION = 2, STAGE_ENTRY = 6, UNROLLED = 4, MAX_STRAIGHT = 8 };
 
-/* Instructions of one vector iteration, an access counted twice. */
-static cost stage_cost(const struct vector_price *p, enum stage_form form) {
-  cost around = form == STAGE_ROW ? CONDITION - 2 * (cost)p->pointers : LOOP;
+/* Instructions per vector iteration; an access counts twice. */
+static cost stage_cost(const struct vector_cost *p, enum stage_form form) {
+  cost around = form == STAGE_STRAIGHT ? CONDITION - 2 * (cost)p->pointers : LOOP;
   return cost_add(p->computing, around + 2 * (cost)p->accesses);
 }
 
-/* What `count` iterations cost in the main loop, the epilogue and what follows, all prices given.
- */
-static cost vector_cost(const struct vector_loop *v, const struct vector_price *vector,
-                        const struct vector_price *epilogue, const struct vector_price *scalar,
+/* The cost of `count` iterations in the main loop, the epilogue and the remainder. */
+static cost stages_cost(const struct vector_loop *v, const struct vector_cost *vector,
+                        const struct vector_cost *epilogue, const struct vector_cost *scalar,
                         uint64_t count) {
-  uint32_t chunk = v->factor * v->interleave, peeled = v->peel_most / 2;
-  cost rest = stage_cost(scalar, v->predicated ? STAGE_ROW : STAGE_LOOP);
-  cost sum = cost_times(stage_cost(scalar, v->peel_in_row ? STAGE_ROW : STAGE_LOOP), peeled);
+  uint32_t chunk = v->factor * v->interleave, peeled = v->max_peeled / 2;
+  cost rest = stage_cost(scalar, v->predicated ? STAGE_STRAIGHT : STAGE_LOOP);
+  cost sum = cost_times(stage_cost(scalar, v->peel_straight ? STAGE_STRAIGHT : STAGE_LOOP), peeled);
   count -= count < peeled ? count : peeled;
   sum = cost_add(sum, cost_times(stage_cost(vector, STAGE_LOOP), count / chunk));
   count %= chunk;
@@ -419,43 +400,37 @@ static cost vector_cost(const struct vector_loop *v, const struct vector_price *
   return cost_add(sum, (count && !v->predicated ? STAGE_ENTRY : 0) + cost_times(rest, count));
 }
 
-/* The old loop's instructions for so many iterations, unrolled; an access counted twice. */
-static cost old_loop_cost(const struct vector_price *scalar, uint64_t count) {
+/* Instructions of the unrolled scalar loop for `count` iterations; an access counts twice. */
+static cost scalar_loop_cost(const struct vector_cost *scalar, uint64_t count) {
   cost around = LOOP + scalar->pointers;
   return cost_add(cost_times(stage_cost(scalar, STAGE_LOOP) - around, count),
                   cost_times(around, count / UNROLLED + count % UNROLLED));
 }
 
-/* The width that the user asks for; 0: none. */
-static int64_t wanted_width(const struct vector_loop *v) {
-  int32_t knob = vl_knob(v, KNOB_FORCE_VECTOR_WIDTH);
-  return knob ? knob : v->hints.width;
-}
-
-/* The least number of iterations from which on the whole is worth what stands around the vectors,
- * beside the old loop unrolled. At run time no fewer are demanded than the knob demands of what is
- * known while compiling. Where the user chose the width, as many as fill a vector. */
-static uint64_t least_iterations(const struct vector_loop *v, const struct vector_price *vector,
-                                 const struct vector_price *epilogue,
-                                 const struct vector_price *scalar) {
-  enum { MOST_LEAST = 256 };
-  uint64_t least = (uint64_t)vl_knob(v, KNOB_VECTORIZER_MIN_TRIP_COUNT), most = most_iterations(v),
-           n = MOST_LEAST;
-  uint64_t chunk =
-      (v->epilogue_factor && !v->against ? v->epilogue_factor : v->factor * v->interleave) +
-      v->peel_most;
+/* The minimum number of iterations for which the vector stages are cheaper than the unrolled
+ * scalar loop, but not below the knob for known trip counts. If the user chose the width, as many
+ * as fill a vector. */
+static uint64_t min_iterations(const struct vector_loop *v, const struct vector_cost *vector,
+                               const struct vector_cost *epilogue,
+                               const struct vector_cost *scalar) {
+  enum { MAX_MIN_ITERATIONS = 256 };
+  uint64_t least = (uint64_t)vl_knob(v, KNOB_VECTORIZER_MIN_TRIP_COUNT), most = max_iterations(v),
+           n = MAX_MIN_ITERATIONS;
+  uint64_t chunk = (v->epilogue_factor && !v->opposite_direction ? v->epilogue_factor
+                                                                 : v->factor * v->interleave) +
+                   v->max_peeled;
   if (least > most) least = most;
-  if (wanted_width(v) > 1) return chunk;
+  if (vl_requested_width(v) > 1) return chunk;
   if (least < chunk) least = chunk;
   for (; n > least; n--) {
-    if (cost_add(entry_cost(v), vector_cost(v, vector, epilogue, scalar, n - 1)) >
-        old_loop_cost(scalar, n - 1))
+    if (cost_add(entry_cost(v), stages_cost(v, vector, epilogue, scalar, n - 1)) >
+        scalar_loop_cost(scalar, n - 1))
       break;
   }
   return n < least ? least : n;
 }
 
-/* Whether anything of the group is accessed: dead loads are not. */
+/* Whether an access of the group is needed: dead loads are not. */
 static bool group_is_needed(const struct vector_loop *v, uint32_t group) {
   for (uint32_t k = v->groups.data[group].first; k <= v->groups.data[group].last; k++) {
     const struct vector_access *a = &v->accesses.data[k];
@@ -464,8 +439,7 @@ static bool group_is_needed(const struct vector_loop *v, uint32_t group) {
   return false;
 }
 
-/* Whether the group's wide accesses are known to be aligned, once the iterations that peeling takes
- * are done. */
+/* Whether the group's wide accesses are known to be aligned after peeling. */
 static bool is_aligned(const struct vector_loop *v, uint32_t group, uint32_t lanes) {
   const struct access_group *g = &v->groups.data[group], *r = &v->groups.data[v->peel_group];
   uint32_t width = accesses_width(v, g, lanes);
@@ -476,16 +450,15 @@ static bool is_aligned(const struct vector_loop *v, uint32_t group, uint32_t lan
   return scev_is_constant(d) && (d.constant + g->anchor - r->anchor) % width == 0;
 }
 
-/* Peeling aligns the group that stores, or the first, if its elements are neighbours. */
+/* Peeling aligns the first group of stores, else the first group, if its elements are adjacent. */
 static void choose_peeling(struct vector_loop *v) {
   uint32_t lanes = v->factor * v->interleave;
   bool rules = false;
-  v->peel_most = 0;
+  v->max_peeled = 0;
   for (uint32_t n = 0; n < v->groups.count; n++) {
     const struct access_group *g = &v->groups.data[n];
     uint32_t width = accesses_width(v, g, lanes);
-    int64_t reach = g->step < 0 ? -g->step : g->step;
-    if (width <= g->bytes || reach != g->bytes || !group_is_needed(v, n)) continue;
+    if (width <= g->bytes || access_group_reach(g) != g->bytes || !group_is_needed(v, n)) continue;
     if (rules && (v->groups.data[v->peel_group].is_store || !g->is_store)) continue;
     rules = true, v->peel_group = n;
   }
@@ -493,61 +466,63 @@ static void choose_peeling(struct vector_loop *v) {
   if (rules) {
     const struct access_group *g = &v->groups.data[v->peel_group];
     v->peel = g->known_align < accesses_width(v, g, lanes);
-    v->peel_most = v->peel ? accesses_width(v, g, lanes) / g->bytes - 1 : 0;
+    v->max_peeled = v->peel ? accesses_width(v, g, lanes) / g->bytes - 1 : 0;
   }
-  v->twofold = v->against = false;
+  v->two_versions = v->opposite_direction = false;
   for (uint32_t n = 0; n < v->groups.count; n++) {
     struct access_group *g = &v->groups.data[n];
-    g->asked = !is_aligned(v, n, lanes) && group_is_needed(v, n);
-    v->twofold |= rules && g->asked;
-    v->against |= rules && g->asked && (g->step < 0) != (v->groups.data[v->peel_group].step < 0);
+    g->align_checked = !is_aligned(v, n, lanes) && group_is_needed(v, n);
+    v->two_versions |= rules && g->align_checked;
+    v->opposite_direction |=
+        rules && g->align_checked && (g->step < 0) != (v->groups.data[v->peel_group].step < 0);
   }
 }
 
-/* `iterations` if they shall stand in a row, else 0; the user may want more than pays. */
-static uint32_t row_of(const struct vector_loop *v, uint32_t iterations) {
-  int64_t wish = vl_knob(v, KNOB_PREFER_PREDICATE_OVER_EPILOGUE);
-  if (wish < 0 && v->hints.predicate != FORCE_UNDEFINED) wish = v->hints.predicate == FORCE_ENABLED;
-  bool fits = iterations < MOST_ROW && iterations * v->body_count <= MOST_REMAINDER;
-  return v->own_remainder && (wish > 0 || (wish < 0 && fits)) ? iterations : 0;
+/* `iterations` if they become straight-line code, else 0; knob and hint override the cost. */
+static uint32_t straight_iterations(const struct vector_loop *v, uint32_t iterations) {
+  int64_t preference = vl_knob(v, KNOB_PREFER_PREDICATE_OVER_EPILOGUE);
+  if (preference < 0 && v->hints.predicate != FORCE_UNDEFINED)
+    preference = v->hints.predicate == FORCE_ENABLED;
+  bool fits = iterations < MAX_STRAIGHT && iterations * v->body_count <= MAX_REMAINDER;
+  return v->own_remainder && (preference > 0 || (preference < 0 && fits)) ? iterations : 0;
 }
 
-/* The stages behind the main loop: an epilogue of the factor whose plan leaves the least to do, on
- * the average of all remainders, and what is left by then in a row or in a loop. *best: the
- * epilogue's price. */
+/* Chooses the stages after the main loop: the epilogue factor whose plan costs least on average
+ * over all remainders, and the form of the rest. *best: the cost of the epilogue. */
 static void choose_epilogue(struct vector_loop *v, const struct vplan *p,
-                            const struct vector_price *scalar, struct vector_price *best) {
+                            const struct vector_cost *scalar, struct vector_cost *best) {
   uint32_t chunk = v->factor * v->interleave, first = 0, last = chunk - 1;
   int32_t forced = vl_knob(v, KNOB_EPILOGUE_VECTORIZATION_FORCE_VF),
           old = vl_knob(v, KNOB_FORCE_SCALAR_EPILOGUE);
-  v->own_remainder = !v->scalar_epilogue && v->body_count <= MOST_REMAINDER && old != 1;
-  bool none = !vl_knob(v, KNOB_ENABLE_EPILOGUE_VECTORIZATION) || old == 1 || row_of(v, MOST_ROW);
+  v->own_remainder = !v->scalar_epilogue && v->body_count <= MAX_REMAINDER && old != 1;
+  bool none = !vl_knob(v, KNOB_ENABLE_EPILOGUE_VECTORIZATION) || old == 1 ||
+              straight_iterations(v, MAX_STRAIGHT);
   if (v->exact_trips && !v->peel) first = last = (uint32_t)(v->exact_trips % chunk);
   cost least = COST_MAX;
-  for (uint32_t factor = 1; factor == 1 || (factor < chunk && factor <= MOST_FACTOR && !none);
+  for (uint32_t factor = 1; factor == 1 || (factor < chunk && factor <= MAX_FACTOR && !none);
        factor *= 2) {
     struct vector_loop with = *v;
-    with.peel_most = 0;
+    with.max_peeled = 0;
     with.epilogue_factor = factor > 1 ? factor : 0;
-    with.predicated = row_of(v, (factor > 1 ? factor : chunk) - 1);
-    struct vector_price price = price_plan(v, p, factor, 1);
-    bool wanted = forced && factor == bit_floor((uint64_t)forced);
+    with.predicated = straight_iterations(v, (factor > 1 ? factor : chunk) - 1);
+    struct vector_cost price = vcost_of_plan(v, p, factor, 1);
+    bool requested = forced && factor == bit_floor((uint64_t)forced);
     cost sum = 0;
     for (uint32_t k = first; k <= last; k++)
-      sum = cost_add(sum, vector_cost(&with, &price, &price, scalar, k));
-    if (!wanted && (sum >= least || (forced && factor > 1))) continue;
+      sum = cost_add(sum, stages_cost(&with, &price, &price, scalar, k));
+    if (!requested && (sum >= least || (forced && factor > 1))) continue;
     least = sum, *best = price;
     v->epilogue_factor = with.epilogue_factor, v->predicated = with.predicated;
   }
-  v->peel_in_row = v->peel && row_of(v, v->peel_most);
+  v->peel_straight = v->peel && straight_iterations(v, v->max_peeled);
 }
 
 struct choice {
-  struct vector_price price, scalar;
+  struct vector_cost price, scalar;
   cost best;
 };
 
-/* Warps that registers alone leave room for. */
+/* Warps, as limited by registers alone. */
 static uint32_t register_warps(const struct vector_loop *v, uint32_t registers) {
   struct occupancy_use use = use_of(v, registers);
   struct occupancy o;
@@ -556,33 +531,34 @@ static uint32_t register_warps(const struct vector_loop *v, uint32_t registers) 
   return o.warps;
 }
 
-/* Tries one factor; keeps it if it is the best so far, and saves a quarter where it costs a step of
- * occupancy: half of the warps is what prices assume, but not what every launch has. If it saves
- * less: with a lower count. */
+/* Tries one factor; keeps it if it is the best so far and, if it lowers occupancy, saves a
+ * quarter: costs assume half of the warps, which is not true of every launch. If it saves less,
+ * tries lower interleave counts. */
 static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t factor, bool forced,
                        struct choice *c) {
   uint32_t old_factor = v->factor, old_count = v->interleave;
   uint32_t count = interleave_count(v, p, factor);
   int64_t user = vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE) ? vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE)
                                                           : v->hints.interleave;
-  if (user == 1) v->interleave_refused = count > 1;
+  if (user == 1) v->interleave_disabled = count > 1;
   if (user > 0) count = (uint32_t)bit_floor((uint64_t)(user > 16 ? 16 : user));
-  while (count > 1 && (uint64_t)count * factor > v->most_lanes) count /= 2;
+  while (count > 1 && (uint64_t)count * factor > v->max_lanes) count /= 2;
   int32_t scalar_most = vl_knob(v, KNOB_FORCE_TARGET_MAX_SCALAR_INTERLEAVE);
   if (factor == 1 && (user <= 1 || (scalar_most && scalar_most < (int32_t)count)))
     count = user <= 1 ? 1 : (uint32_t)bit_floor((uint64_t)scalar_most);
-  struct vector_price price;
+  struct vector_cost price;
   cost all = 0;
   bool pays = false;
   for (bool again = true; again; count /= again ? 2 : 1) {
     v->factor = factor, v->interleave = count;
     choose_peeling(v);
-    price = price_plan(v, p, factor, count);
+    price = vcost_of_plan(v, p, factor, count);
     all =
         factor * count == 1 ? price.per_iteration : overall(v, &price, &c->scalar, factor * count);
-    tell_price(v, &price, factor, count, all);
-    bool steps_down = register_warps(v, price.registers) < register_warps(v, c->scalar.registers);
-    pays = price.body < COST_MAX && (!steps_down || all < c->scalar.per_iteration / 4 * 3);
+    report_cost(v, &price, factor, count, all);
+    bool lowers_occupancy =
+        register_warps(v, price.registers) < register_warps(v, c->scalar.registers);
+    pays = price.body < COST_MAX && (!lowers_occupancy || all < c->scalar.per_iteration / 4 * 3);
     again = !pays && count > 1 && user <= 0;
   }
   if ((pays && (all < c->best || (all == c->best && factor > old_factor))) ||
@@ -593,29 +569,28 @@ static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t fa
   }
 }
 
-static void tell_occupancy(const struct vector_loop *v, const struct choice *c) {
+static void report_occupancy(const struct vector_loop *v, const struct choice *c) {
   uint32_t counter =
-      2 * ((v->trips.taken.width + 31) / 32); /* and its bound, of which the plan knows nothing */
+      2 * ((v->trips.taken.width + 31) / 32); /* and its bound, which are not in the plan */
   uint32_t before = register_warps(v, c->scalar.registers),
            after = register_warps(v, c->price.registers + counter);
   if (after >= before || v->factor * v->interleave == 1) return;
   remark(v->env, REMARK_ANALYSIS, v->f, remark_at_block(v->f, v->loop->header), "OccupancyStep",
-         "registers leave room for %(Warps)u warps instead of %(ScalarWarps)u: paid by %(Cost)D "
-         "instead of "
-         "%(ScalarCost)D/1000 slots per iteration",
+         "registers limit occupancy to %(Warps)u warps instead of %(ScalarWarps)u; cost %(Cost)D "
+         "instead of %(ScalarCost)D/1000 slots per iteration",
          (unsigned)after, (unsigned)before, (int64_t)c->best, (int64_t)c->scalar.per_iteration);
 }
 
-enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p) {
-  struct choice c = {.scalar = price_plan(v, p, 1, 1)};
-  uint32_t most = most_factor(v);
-  int64_t wanted = wanted_width(v);
+enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p) {
+  struct choice c = {.scalar = vcost_of_plan(v, p, 1, 1)};
+  uint32_t most = max_factor(v);
+  int64_t requested = vl_requested_width(v);
   v->factor = v->interleave = 1;
   c.best = c.scalar.per_iteration, c.price = c.scalar;
-  tell_price(v, &c.scalar, 1, 1, c.best);
-  if (wanted > 0) {
-    uint64_t factor = bit_floor((uint64_t)(wanted > MOST_FACTOR ? MOST_FACTOR : wanted));
-    while (factor > v->most_lanes) factor /= 2;
+  report_cost(v, &c.scalar, 1, 1, c.best);
+  if (requested > 0) {
+    uint64_t factor = bit_floor((uint64_t)(requested > MAX_FACTOR ? MAX_FACTOR : requested));
+    while (factor > v->max_lanes) factor /= 2;
     try_factor(v, p, (uint32_t)factor, true, &c);
   } else {
     bool forced = v->hints.force == FORCE_ENABLED;
@@ -624,18 +599,18 @@ enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p) {
       forced = false;
     }
   }
-  tell_occupancy(v, &c);
-  struct vector_price epilogue = c.scalar;
+  report_occupancy(v, &c);
+  struct vector_cost epilogue = c.scalar;
   choose_peeling(v);
   choose_epilogue(v, p, &c.scalar, &epilogue);
-  v->least_iterations = least_iterations(v, &c.price, &epilogue, &c.scalar);
-  v->unlike = true;
-  struct vector_price unlike = price_plan(v, p, v->factor, v->interleave);
-  v->unlike = false;
+  v->min_iterations = min_iterations(v, &c.price, &epilogue, &c.scalar);
+  v->unaligned_version = true;
+  struct vector_cost unlike = vcost_of_plan(v, p, v->factor, v->interleave);
+  v->unaligned_version = false;
   uint32_t chunk = v->factor * v->interleave;
-  v->twofold = v->twofold && unlike.body < COST_MAX &&
-               stage_cost(&unlike, STAGE_LOOP) < old_loop_cost(&c.scalar, chunk);
+  v->two_versions = v->two_versions && unlike.body < COST_MAX &&
+                    stage_cost(&unlike, STAGE_LOOP) < scalar_loop_cost(&c.scalar, chunk);
   if (v->factor * v->interleave == 1) return VECTOR_NOT_BENEFICIAL;
-  return v->least_iterations > most_iterations(v) - v->scalar_epilogue ? VECTOR_LOW_TRIP_COUNT
-                                                                       : VECTOR_OK;
+  return v->min_iterations > max_iterations(v) - v->scalar_epilogue ? VECTOR_LOW_TRIP_COUNT
+                                                                    : VECTOR_OK;
 }

@@ -1,6 +1,5 @@
-/* What the parts of the loop vectorizer share: the loop's facts (legality), the choice (cost), the
- * building and carrying out of plans. The pass itself, with its eight phases, is loop_vectorize.c.
- */
+/* Shared by the parts of the loop vectorizer: facts about the loop (legality), the choice (cost),
+ * building and executing plans. The pass with its eight phases is loop_vectorize.c. */
 #ifndef NVM_OPT_VECTORIZE_VECTORIZE_H
 #define NVM_OPT_VECTORIZE_VECTORIZE_H
 
@@ -12,48 +11,55 @@
 #include "target/cost.h"
 
 enum {
-  VECTORIZE_MOST_LANES = 64,
-  MOST_FACTOR = 32
-}; /* factor × interleave count; 32 bytes are one access */
+  VECTORIZE_MAX_LANES = 64,
+  MAX_FACTOR = 32
+}; /* lanes: factor × interleave count; a factor of 32 bytes is one access */
 
 /* A load or store of the loop. */
 struct vector_access {
   struct nvm_inst_id inst;
   bool is_store, conditional;
-  bool affine;           /* address = start + step × iteration; else it is computed lane by lane */
+  bool affine;           /* address = start + step × iteration; otherwise each lane computes it */
   int64_t step;          /* bytes */
   uint32_t bytes;        /* of one element */
   struct nvm_type type;  /* of one element */
   uint32_t space, align; /* align in bytes, of every element */
   struct scev address;
   uint32_t order; /* position in the linear body */
-  uint32_t group; /* VP_NO_GROUP: alone */
+  uint32_t group; /* or VP_NO_GROUP */
   int64_t offset; /* bytes from the group's address */
 };
 
-/* Accesses of one kind that differ by constants: a run of consecutive elements, a struct's members.
- */
+/* Accesses of one kind whose addresses differ by constants: consecutive elements, members of a
+ * struct. */
 struct access_group {
-  struct scev address;  /* of offset 0 in iteration 0: may contain the loop's iteration number */
+  struct scev address;  /* of offset 0 in iteration 0; may contain the iteration number of the loop
+                         */
   uint32_t first, last; /* accesses, in the order of the body */
   uint32_t count;
-  int64_t step, low, high; /* bytes: members lie in [low, high) of an iteration */
+  int64_t step, low, high; /* in bytes: members of an iteration are in [low, high) */
   uint32_t bytes, space;
   struct nvm_type type;
-  bool is_store, aligned_elements; /* every element at a multiple of its size */
-  bool crosses;   /* members passed accesses that move alike, and perhaps touch the same bytes */
-  bool wide;      /* some access of it can be wider than an element */
-  bool asked;     /* whether it is aligned when the ruling group is, is only known at run time */
-  int64_t anchor; /* offset that a wide access may begin at, once aligned */
+  bool is_store, aligned_elements; /* every element is at a multiple of its size */
+  bool crosses;         /* members moved past accesses with the same step that may overlap */
+  bool wide;            /* an access can be wider than an element */
+  bool align_checked;   /* alignment relative to peel_group is checked at run time */
+  int64_t anchor;       /* offset at which wide accesses begin */
   uint32_t known_align; /* of address + anchor in iteration 0 */
 };
 
-/* Two places that may overlap, to be told apart at run time. `near`: both move alike, and the
- * distance decides; else their whole ranges must not meet. */
+/* Bytes between two iterations. */
+static inline int64_t access_group_reach(const struct access_group *g) {
+  return g->step < 0 ? -g->step : g->step;
+}
+
+/* Two groups that may overlap, to be checked at run time. `same_step`: both have the same step, so
+ * that the distance decides; otherwise the ranges of the whole loop must be disjoint. */
 struct overlap_check {
-  uint32_t earlier, later;                                  /* accesses standing for their groups */
-  int64_t earlier_low, earlier_high, later_low, later_high; /* bytes covered in an iteration */
-  bool near, same_iteration;                                /* near: not in one iteration either */
+  uint32_t earlier, later;                                  /* an access of each group */
+  int64_t earlier_low, earlier_high, later_low, later_high; /* bytes covered per iteration */
+  bool same_step, same_iteration;                           /* same_iteration: overlaps within one
+                                                             * iteration count too */
 };
 
 enum reduction_kind {
@@ -74,7 +80,7 @@ enum reduction_kind {
   REDUCE_COUNT
 };
 
-/* What a phi of the header is. */
+/* The kinds of header phis. */
 enum phi_kind { PHI_INDUCTION, PHI_REDUCTION, PHI_RECURRENCE, PHI_SERIAL };
 struct header_phi {
   struct nvm_inst_id inst;
@@ -83,12 +89,12 @@ struct header_phi {
   int64_t step; /* INDUCTION: integers, or bytes */
   enum reduction_kind reduction;
   struct nvm_inst_id
-      combine;    /* REDUCTION: min and max by intrinsic or select: the operation to imitate */
-  uint16_t flags; /* REDUCTION: fast-math flags that all links have */
-  bool needed;    /* its value is used for more than addresses and itself */
+      combine;    /* REDUCTION: the minimum or maximum (intrinsic or select) to imitate */
+  uint16_t flags; /* REDUCTION: fast-math flags of all links */
+  bool needed;    /* used by more than addresses and itself */
 };
 
-/* Why a loop is left as it is: LLVM's tags and cicc's messages (seed 3). */
+/* Why a loop is not vectorized: LLVM's tags and messages. */
 enum vector_refusal {
   VECTOR_OK,
 #define REFUSAL(ID, tag, message) VECTOR_##ID,
@@ -102,11 +108,11 @@ extern const char *const vector_refusal_messages[VECTOR_REFUSAL_COUNT];
 enum vector_force { FORCE_UNDEFINED, FORCE_DISABLED, FORCE_ENABLED };
 struct vector_hints {
   enum vector_force force, predicate;
-  int64_t width, interleave; /* 0: not said */
+  int64_t width, interleave; /* 0: no hint */
   bool scalable, is_vectorized;
 };
 
-/* One loop on its way through the phases. */
+/* The state of one loop in all phases. */
 struct vector_loop {
   struct nvm_function *f;
   struct pass_env *env;
@@ -121,51 +127,58 @@ struct vector_loop {
   struct trip_count trips;
   uint64_t exact_trips; /* iterations if constant, else 0 */
   struct nvm_block
-      early; /* leaves the loop on a condition that cannot be counted; none: the latch alone does */
+      early; /* exits on a condition that cannot be counted; {0}: only the latch exits */
 
   /* Legality. */
   struct nvm_inst_id *body; /* the loop's instructions in linear order */
   uint32_t body_count;
   uint32_t *position; /* by instruction: 1 + index into body, 0: outside */
-  bool *needed;       /* by instruction: some recipe has to compute it */
+  bool *needed;       /* by instruction: a recipe must compute it */
   bool *chained;      /* by instruction: a member of a serial chain */
-  bool *reduced; /* by instruction: a link of a reduction; its order changes, so does where it wraps
-                  */
+  bool *reduced; /* by instruction: a link of a reduction, which is reordered and wraps elsewhere */
   VEC(struct header_phi) phis;
   VEC(struct vector_access) accesses;
   VEC(struct access_group) groups;
   VEC(struct overlap_check) checks;
-  uint32_t *access_of;  /* by instruction: 1 + access, 0: none */
-  uint64_t most_lanes;  /* that dependences allow: factor × interleave count */
-  bool scalar_epilogue; /* the last iteration must be the old loop's: some value of it is used after
-                         */
-  bool declares_scopes; /* for !noalias: they hold within one iteration */
-  bool histogram;       /* updates memory at computed addresses */
-  struct nvm_inst_id culprit; /* what refused */
+  uint32_t *access_of;        /* by instruction: 1 + access, 0: none */
+  uint64_t max_lanes;         /* maximum factor × interleave count that dependences allow */
+  bool scalar_epilogue;       /* the last iteration must be executed by the scalar loop: one of its
+                               * values is used after it */
+  bool declares_scopes;       /* declares !noalias scopes, which hold within one iteration */
+  bool histogram;             /* stores to computed addresses */
+  struct nvm_inst_id culprit; /* the instruction that prevents vectorization */
 
   /* The choice. */
   uint32_t factor, interleave, epilogue_factor;
-  bool interleave_refused; /* the user wants 1, the cost model more */
-  bool own_remainder;      /* the last iterations are a stage of their own, not the old loop's */
-  uint32_t predicated; /* those last iterations stand in a row, each under a condition; 0: they are
-                          a loop */
-  bool peel;           /* iterations until peel_group's accesses are aligned */
-  bool peel_in_row;    /* they stand in a row too */
-  uint32_t peel_group, peel_most; /* iterations at most */
-  uint64_t least_iterations;      /* fewer are left to the old loop */
-  bool against;    /* such a group walks against that one: most numbers of iterations leave it
-                      unaligned */
-  bool twofold;    /* vectors for groups aligned like that one, and for others */
-  bool unlike;     /* now those for others: groups whose alignment is asked go element by element */
-  uint32_t widest; /* bytes of the widest access */
+  bool interleave_disabled; /* the user requests 1, the cost model more */
+  bool own_remainder;       /* the last iterations are a stage of their own, not executed by the
+                             * scalar loop */
+  uint32_t predicated;      /* they are straight-line code under conditions, at most this many; 0: a
+                             * loop */
+  bool peel;                /* peel iterations until peel_group's accesses are aligned */
+  bool peel_straight;       /* as straight-line code under conditions */
+  uint32_t peel_group, max_peeled; /* iterations */
+  uint64_t min_iterations;         /* fewer are executed by the scalar loop */
+  bool opposite_direction; /* an align_checked group steps in the other direction than peel_group:
+                            * rarely aligned */
+  bool two_versions;       /* two versions of the vector loop: for groups aligned like peel_group,
+                            * and for others */
+  bool unaligned_version;  /* emitting the second version: align_checked groups are accessed by
+                            * element */
+  uint32_t widest;         /* bytes of the widest access */
 };
 
-/* The instruction's record and operand, and a knob's value, with less noise. */
+/* Accessors. */
 static inline const struct nvm_inst *vl_inst(const struct vector_loop *v, struct nvm_inst_id i) {
   return &v->f->insts.data[i.index];
 }
 static inline int32_t vl_knob(const struct vector_loop *v, enum knob k) {
   return v->env->knobs->value[k];
+}
+/* The vectorization factor that the knob or a hint requests; 0: none. */
+static inline int64_t vl_requested_width(const struct vector_loop *v) {
+  int32_t knob = vl_knob(v, KNOB_FORCE_VECTOR_WIDTH);
+  return knob ? knob : v->hints.width;
 }
 static inline bool vl_inside(const struct vector_loop *v, struct nvm_value x) {
   return value_kind(x) == VALUE_INST && v->position[value_index(x)] != 0;
@@ -174,94 +187,76 @@ static inline const struct type_table *vl_types(const struct vector_loop *v) {
   return &v->f->module->types;
 }
 
-/* --- legality.c, reductions.c, accesses.c -------------------------------------------------------
- */
-
-/* Phase 1: the loop's shape, then everything in it. On success the legality part of v is filled;
- * its tables lie in the environment's arena. NVM_OUT_OF_MEMORY in *status. */
+/* Phase 1: the shape of the loop, then its contents. On success, the legality part of v is filled;
+ * its tables are in the environment's arena. *status: NVM_OUT_OF_MEMORY. */
 enum vector_refusal legality_check_shape(struct vector_loop *v);
 enum vector_refusal legality_check(struct vector_loop *v, enum nvm_status *status);
-/* A part of it: lists the body in linear order and looks at each instruction. *ok: false when out
+/* Collects the body in linear order and checks each instruction; part of it. *ok: false when out
  * of memory. */
 enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok);
-/* What a phi of the header is that is no induction. False: nothing that we know. */
+/* Classifies a header phi that is not an induction; false if it is not a reduction. */
 bool reduction_recognize(struct vector_loop *v, struct header_phi *p);
-/* The chain of a phi that must stay in order: marks its members. False if they are more than plain
- * arithmetic. */
+/* Marks the members of the phi's in-order chain; false if they are not plain arithmetic. */
 bool serial_recognize(struct vector_loop *v, struct header_phi *p);
-/* Accesses, their groups, and what must be checked at run time. */
+/* Collects accesses and groups, and determines the run-time checks. */
 enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *status);
-/* Parts of it: the access that is instruction `at` of the body joins v->accesses (false when out of
- * memory); whether types of its size travel in vectors; whether two objects are different ones;
- * whether the base is a kernel's byval parameter, which is read in place; the alignment, up to 32,
- * that address + offset is known to have in iteration 0. */
+/* Parts of it: appends instruction `at` of the body to v->accesses (false when out of memory);
+ * whether vectors can have elements of its type; whether two accesses are to different objects;
+ * whether the base is a byval parameter of a kernel, which is read in place; the known alignment,
+ * up to 32, of address + offset in iteration 0. */
 bool accesses_add(struct vector_loop *v, uint32_t at);
 bool accesses_is_element(const struct vector_loop *v, const struct vector_access *a);
-bool accesses_never_meet(const struct vector_loop *v, const struct vector_access *a,
-                         const struct vector_access *b);
+bool accesses_are_disjoint(const struct vector_loop *v, const struct vector_access *a,
+                           const struct vector_access *b);
 bool accesses_in_parameter(const struct vector_loop *v, struct nvm_value base);
 uint32_t accesses_known_align(const struct vector_loop *v, struct scev address, int64_t offset);
-/* Whether everything accessed may be accessed in all iterations that the latch counts, though the
- * loop be left before: loads of memory known to be there. */
-bool accesses_may_run_ahead(const struct vector_loop *v);
-/* After the choice: where wide accesses begin, and how wide (bytes) those of the group can be for
- * that many lanes at a time. */
+/* Whether all accesses may be executed in all iterations that the latch counts, although the loop
+ * may exit earlier: loads of memory known to be dereferenceable. */
+bool accesses_can_speculate(const struct vector_loop *v);
+/* After the choice: the width in bytes of the group's accesses for that many lanes. */
 uint32_t accesses_width(const struct vector_loop *v, const struct access_group *g, uint32_t lanes);
 
-/* One access that carrying out a group makes. */
+/* One access of a group. */
 struct access_piece {
   int64_t offset;
   uint32_t elements;
 };
-enum { MOST_PIECES = 4 * VECTORIZE_MOST_LANES };
-/* The accesses of a group for `lanes` iterations, `width` bytes at most; their number. */
+enum { MAX_PIECES = 4 * VECTORIZE_MAX_LANES };
+/* Computes the accesses of a group for `lanes` iterations, at most `width` bytes wide; returns
+ * their number. */
 uint32_t accesses_pieces(const struct vector_loop *v, uint32_t group, uint32_t lanes,
-                         uint32_t width, struct access_piece pieces[MOST_PIECES]);
+                         uint32_t width, struct access_piece pieces[MAX_PIECES]);
 
-/* --- build.c ------------------------------------------------------------------------------------
- */
-
-/* The plan of the loop for a range of factors; false when out of memory. */
+/* Builds the plan of the loop for a range of factors; false when out of memory. */
 bool plan_build(struct vector_loop *v, uint32_t least, uint32_t most, struct vplan *p);
 
-/* --- vcost.c ------------------------------------------------------------------------------------
- */
-
-struct vector_price {
-  int64_t body;          /* issue slots of one vector iteration */
-  int64_t computing;     /* those that no access takes, without the loop's own */
-  uint32_t registers;    /* 32-bit registers alive at once */
-  uint32_t warps;        /* resident per SM then */
-  uint32_t accesses;     /* memory instructions of one vector iteration */
-  uint32_t pointers;     /* that move from one iteration to the next */
-  int64_t per_iteration; /* 1000 × issue slots per original iteration, all told */
+struct vector_cost {
+  int64_t body;          /* issue slots per vector iteration */
+  int64_t computing;     /* issue slots of computations only */
+  uint32_t registers;    /* maximum number of live 32-bit registers */
+  uint32_t warps;        /* resident per SM with that many registers */
+  uint32_t accesses;     /* memory instructions per vector iteration */
+  uint32_t pointers;     /* advancing pointers */
+  int64_t per_iteration; /* 1000 × issue slots per original iteration, memory latency included */
 };
-/* What the plan costs with that factor and interleave count; factor 1, count 1: the loop as it is.
- */
-struct vector_price price_plan(const struct vector_loop *v, const struct vplan *p, uint32_t factor,
-                               uint32_t count);
+/* The cost of the plan with that factor and interleave count; 1 and 1: of the scalar loop. */
+struct vector_cost vcost_of_plan(const struct vector_loop *v, const struct vplan *p,
+                                 uint32_t factor, uint32_t count);
 
-/* What target/cost.h is asked: a type of so many lanes, and the row of an op. */
-struct cost_type price_type(const struct nvm_module *m, struct nvm_type type, uint32_t lanes);
-enum tgt_operation_index price_operation(enum op op);
+/* Arguments for target/cost.h: a type with `lanes` lanes, and the row of an op. */
+struct cost_type vcost_type(const struct nvm_module *m, struct nvm_type type, uint32_t lanes);
+enum tgt_operation_index vcost_operation(enum op op);
 
-/* Phases 4 to 6: chooses factor, interleave count and epilogue among the plans; tells why by
- * remarks. */
-enum vector_refusal price_choose(struct vector_loop *v, const struct vplan *p);
-
-/* --- execute.c, skeleton.c
- * ---------------------------------------------------------------------------------- */
+/* Phases 4 to 6: chooses factor, interleave count and epilogue, and emits remarks about them. */
+enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p);
 
 enum plan_result { PLAN_DONE, PLAN_OUT_OF_MEMORY, PLAN_NOT_EXPRESSIBLE };
-/* Phase 7: carries the plan out. The old loop becomes the remainder. NOT_EXPRESSIBLE: the loop is
- * as it was. */
+/* Phase 7: executes the plan. The scalar loop becomes the remainder. NOT_EXPRESSIBLE: the loop is
+ * unchanged. */
 enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p);
 
-/* --- outer.c ------------------------------------------------------------------------------------
- */
-
-/* Legality of an outer loop whose shape was checked, and the factor; *made lies in the
- * environment's arena. */
+/* Checks an outer loop whose shape is valid, and chooses the factor; *made is in the environment's
+ * arena. */
 struct outer_nest;
 enum vector_refusal outer_check(struct vector_loop *v, struct outer_nest **made,
                                 enum nvm_status *status);

@@ -1,8 +1,8 @@
-/* Plans: making and checking them. */
+/* Plans: construction and verification. */
 #include "opt/vectorize/vplan.h"
 
 bool vplan_init(struct vplan *p, uint32_t least, uint32_t most, struct arena *arena) {
-  *p = (struct vplan){.least_factor = least, .most_factor = most, .arena = arena};
+  *p = (struct vplan){.min_factor = least, .max_factor = most, .arena = arena};
   p->name = text_of("Initial VPlan");
   return VEC_PUSH(arena, &p->recipes, (struct vp_recipe){.kind = VP_NONE});
 }
@@ -19,10 +19,7 @@ bool vplan_is_phi(enum vp_kind k) {
   return k == VP_INDUCTION || k == VP_REDUCTION || k == VP_RECURRENCE || k == VP_SERIAL;
 }
 
-/* --- the verifier -------------------------------------------------------------------------------
- */
-
-/* How many operands a kind takes: least, most; 0 for most: any number. */
+/* The number of operands of a kind: minimum, maximum; 0 for a maximum: unlimited. */
 static const struct {
   uint8_t least, most;
 } arity[VP_KIND_COUNT] = {
@@ -36,13 +33,13 @@ static const char *check_operand(const struct vplan *p, uint32_t n, uint32_t k) 
   const struct vp_recipe *r = vplan_recipe(p, n);
   uint32_t o = vplan_operand(p, r, k);
   bool back = vplan_is_phi((enum vp_kind)r->kind) && k == 1;
-  if (o == 0 || o >= p->recipes.count) return "an operand is no recipe";
+  if (o == 0 || o >= p->recipes.count) return "an operand is not a recipe";
   const struct vp_recipe *from = vplan_recipe(p, o);
   if (o >= n && !back && from->kind != VP_LIVE_IN) return "an operand comes after its user";
   if (from->kind == VP_STORE) return "an operand has no value";
   bool mask = r->kind == VP_AND || r->kind == VP_OR || r->kind == VP_NOT ||
               (r->kind == VP_BLEND && k % 2 == 1);
-  if (mask && !type_equal(from->type, TYPE_I1)) return "a mask is no condition";
+  if (mask && !type_equal(from->type, TYPE_I1)) return "a mask is not a condition";
   bool same = back || (r->kind == VP_BLEND && k % 2 == 0);
   if (same && !type_equal(from->type, r->type)) return "the types of a phi and its values differ";
   return NULL;
@@ -50,18 +47,18 @@ static const char *check_operand(const struct vplan *p, uint32_t n, uint32_t k) 
 
 static const char *check_recipe(const struct vplan *p, const struct nvm_function *f, uint32_t n) {
   const struct vp_recipe *r = vplan_recipe(p, n);
-  if (r->kind == VP_NONE || r->kind >= VP_KIND_COUNT) return "a recipe is of no kind";
+  if (r->kind == VP_NONE || r->kind >= VP_KIND_COUNT) return "a recipe has no kind";
   if (r->operand_count < arity[r->kind].least ||
       (arity[r->kind].most && r->operand_count > arity[r->kind].most))
     return "a recipe has a wrong number of operands";
-  if (r->kind == VP_LIVE_IN && value_is_none(r->value)) return "a value from outside is missing";
-  if (r->inst.index && r->inst.index >= f->insts.count) return "a recipe stands for no instruction";
+  if (r->kind == VP_LIVE_IN && value_is_none(r->value)) return "a live-in has no value";
+  if (r->inst.index >= f->insts.count) return "a recipe has no instruction";
   bool needs_inst =
       r->kind == VP_WIDEN || r->kind == VP_REPLICATE || r->kind == VP_LOAD || r->kind == VP_STORE;
-  if (needs_inst && !r->inst.index) return "a recipe stands for no instruction";
+  if (needs_inst && !r->inst.index) return "a recipe has no instruction";
   if (r->mask && (r->mask >= n || !type_equal(vplan_recipe(p, r->mask)->type, TYPE_I1)))
-    return "a mask is no condition";
-  if (r->in_chain && n > p->chain_end) return "a chain goes on after its end";
+    return "a mask is not a condition";
+  if (r->in_chain && n > p->chain_end) return "a chain continues after its end";
   for (uint32_t k = 0; k < r->operand_count; k++) {
     const char *wrong = check_operand(p, n, k);
     if (wrong) return wrong;
@@ -71,10 +68,10 @@ static const char *check_recipe(const struct vplan *p, const struct nvm_function
 
 const char *vplan_verify(const struct vplan *p, const struct nvm_function *f, uint32_t *at) {
   bool body = false;
-  uint32_t least = p->least_factor, most = p->most_factor;
+  uint32_t least = p->min_factor, most = p->max_factor;
   *at = 0;
   if (least == 0 || (least & (least - 1)) || (most & (most - 1)) || most < least)
-    return "the range is none";
+    return "the range of factors is invalid";
   for (uint32_t n = 1; n < p->recipes.count; n++) {
     const struct vp_recipe *r = vplan_recipe(p, n);
     *at = n;
@@ -82,12 +79,12 @@ const char *vplan_verify(const struct vplan *p, const struct nvm_function *f, ui
     if (wrong) return wrong;
     bool head =
         vplan_is_phi((enum vp_kind)r->kind) || r->kind == VP_LIVE_IN || r->kind == VP_POINTER;
-    if (body && vplan_is_phi((enum vp_kind)r->kind)) return "a phi stands in the body";
+    if (body && vplan_is_phi((enum vp_kind)r->kind)) return "a phi is in the body";
     body |= !head;
   }
   *at = p->chain_end;
   if (p->chain_end &&
       (p->chain_end >= p->recipes.count || !vplan_recipe(p, p->chain_end)->in_chain))
-    return "the chain's end is no member";
+    return "the end of the chain is not a member";
   return NULL;
 }

@@ -61,7 +61,7 @@ static void refuses_masks_of_numbers(void **state) {
   struct sample s = new_sample();
   uint32_t operands[1] = {s.add};
   uint32_t n = vplan_add(&s.p, (struct vp_recipe){.kind = VP_NOT, .type = TYPE_I1}, operands, 1);
-  refused(&s, n, "a mask is no condition");
+  refused(&s, n, "a mask is not a condition");
 }
 
 static void refuses_phis_of_other_types(void **state) {
@@ -76,7 +76,7 @@ static void refuses_phis_in_the_body(void **state) {
   struct sample s = new_sample();
   uint32_t phi[2] = {s.x, s.add};
   uint32_t n = vplan_add(&s.p, (struct vp_recipe){.kind = VP_RECURRENCE, .type = TYPE_I32}, phi, 2);
-  refused(&s, n, "a phi stands in the body");
+  refused(&s, n, "a phi is in the body");
 }
 
 static void refuses_missing_operands(void **state) {
@@ -89,8 +89,8 @@ static void refuses_missing_operands(void **state) {
 static void refuses_odd_ranges(void **state) {
   (void)state;
   struct sample s = new_sample();
-  s.p.most_factor = 3;
-  refused(&s, 0, "the range is none");
+  s.p.max_factor = 3;
+  refused(&s, 0, "the range of factors is invalid");
 }
 
 static void prints(void **state) {
