@@ -10,7 +10,11 @@
  *
  * A byval argument is a pointer to the callee's own copy. It is copied into the frame, unless all
  * that is done with it is loading: then the loads read .param itself. */
-#include "codegen/lower.h"
+#include "codegen/abi.h"
+#include "codegen/emit.h"
+#include "codegen/memory.h"
+#include "codegen/report.h"
+#include "codegen/symbol.h"
 
 /* --- the rules ---------------------------------------------------------------------------------
  */

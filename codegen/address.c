@@ -1,7 +1,11 @@
 /* Addresses: the best base + offset for a pointer, getelementptr, and places in the thread's frame
  * (frame.c). */
+#include "codegen/address.h"
+#include "codegen/inst.h"
+#include "codegen/lane.h"
 #include "codegen/select.h"
-
+#include "codegen/symbol.h"
+#include "codegen/value.h"
 #include "ir/evalint.h"
 #include "ir/gep.h"
 
@@ -18,14 +22,27 @@ static uint32_t pointer_space(const struct lower *l, struct nvm_value pointer) {
 
 static bool is_power_of_two(uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }
 
+/* A register that holds value * step in 64 bits from `block` on; of all that were made, the last
+ * for each hash of value and step. */
+struct wide_product {
+  struct nvm_value value; /* none: no such product */
+  uint64_t step;
+  struct nvm_block block;
+  struct ptx_reg product;
+  bool is_signed;
+};
+enum { WIDE_PRODUCTS = 32 };
+
 /* v * step in 64 bits; `index` holds v. ptxas makes one instruction of such a product and each of
  * its sums, but two or three of a mad.wide; so a product that was made on the way here is as good
  * as a new one. */
 static struct ptx_reg widen_product(struct lower *l, struct nvm_value v, struct ptx_operand index,
                                     const struct part *p, bool is_signed, uint64_t step) {
   struct nvm_block here = function_inst(l->f, l->inst)->block;
-  struct wide_product *known =
-      &l->wide_products[(v.bits * 31 + step) % (sizeof l->wide_products / sizeof *known)];
+  if (!l->wide_products)
+    l->wide_products = arena_alloc(&l->function_arena, WIDE_PRODUCTS * sizeof *l->wide_products);
+  if (!l->wide_products) return emit_temp(l, PTX_B64);
+  struct wide_product *known = &l->wide_products[(v.bits * 31 + step) % WIDE_PRODUCTS];
   if (value_equal(known->value, v) && known->step == step && known->is_signed == is_signed &&
       dominance_dominates(&l->dominance, known->block, here))
     return known->product;
@@ -118,17 +135,11 @@ void address_lower_gep(struct lower *l, const struct nvm_inst *i) {
 
 static bool fits_offset(int64_t offset) { return offset >= INT32_MIN && offset <= INT32_MAX; }
 
-struct address address_plus(struct address a, int64_t offset) {
-  a.at.imm += offset;
-  return a;
-}
-
 struct address address_of(struct lower *l, struct nvm_value pointer) {
   struct selected_address a = select_address(l, pointer);
-  if (a.in_frame) {
-    uint32_t place = l->alloca_offsets[value_index(a.base)] - 1;
+  uint32_t place;
+  if (a.in_frame && frame_place(l, (struct nvm_inst_id){value_index(a.base)}, &place))
     return frame_address(l, (uint64_t)(a.offset + place));
-  }
   if (value_kind(a.base) == VALUE_GLOBAL && fits_offset(a.offset)) {
     const struct nvm_global *g = module_global(l->module, a.base);
     if (!g->is_alias)

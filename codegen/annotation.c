@@ -1,11 +1,19 @@
 /* Annotations of functions and variables in !nvvm.annotations: !{ptr @f, !"maxntidx", i32 128, …},
  * a symbol and pairs of a key and a value. They are chained by symbol once for the module, so a
  * lookup costs the length of one symbol's list. */
-#include "codegen/lower.h"
+#include "codegen/symbol.h"
+
+struct annotations {
+  VEC(struct annotation) all; /* [0]: dummy */
+  uint32_t *of_function;      /* by function: its first; 0: none */
+  uint32_t *of_global;
+};
 
 static uint32_t *head_of(struct lower *l, struct nvm_value symbol) {
-  if (value_kind(symbol) == VALUE_FUNCTION) return &l->annotations.of_function[value_index(symbol)];
-  return value_kind(symbol) == VALUE_GLOBAL ? &l->annotations.of_global[value_index(symbol)] : NULL;
+  if (value_kind(symbol) == VALUE_FUNCTION)
+    return &l->annotations->of_function[value_index(symbol)];
+  return value_kind(symbol) == VALUE_GLOBAL ? &l->annotations->of_global[value_index(symbol)]
+                                            : NULL;
 }
 
 /* The symbol that a node begins with, without casts (of typed pointers). */
@@ -32,15 +40,16 @@ static bool chain_node(struct lower *l, const struct meta_node *node) {
     const struct meta_item *key = meta_item(t, meta_operand(t, node, 1 + pair * 2));
     if (key->kind != META_STRING) continue;
     struct annotation a = {key->str, meta_operand(t, node, 2 + pair * 2), *head};
-    if (!VEC_PUSH(&l->arena, &l->annotations.all, a)) return false;
-    *head = l->annotations.all.count - 1;
+    if (!VEC_PUSH(&l->arena, &l->annotations->all, a)) return false;
+    *head = l->annotations->all.count - 1;
   }
   return true;
 }
 
 bool annotation_read_all(struct lower *l) {
   struct nvm_module *m = l->module;
-  struct annotations *a = &l->annotations;
+  struct annotations *a = l->annotations = arena_alloc(&l->arena, sizeof *a);
+  if (!a) return false;
   a->of_function = arena_alloc(&l->arena, m->functions.count * sizeof *a->of_function);
   a->of_global = arena_alloc(&l->arena, m->globals.count * sizeof *a->of_global);
   if (!a->of_function || !a->of_global) return false;
@@ -61,7 +70,7 @@ bool annotation_read_all(struct lower *l) {
 }
 
 const struct annotation *annotation_first(const struct lower *l, struct nvm_value symbol) {
-  const struct annotations *a = &l->annotations;
+  const struct annotations *a = l->annotations;
   uint32_t head = value_kind(symbol) == VALUE_FUNCTION ? a->of_function[value_index(symbol)]
                   : value_kind(symbol) == VALUE_GLOBAL ? a->of_global[value_index(symbol)]
                                                        : 0;
@@ -69,7 +78,7 @@ const struct annotation *annotation_first(const struct lower *l, struct nvm_valu
 }
 
 const struct annotation *annotation_next(const struct lower *l, const struct annotation *a) {
-  return a->next ? &l->annotations.all.data[a->next] : NULL;
+  return a->next ? &l->annotations->all.data[a->next] : NULL;
 }
 
 bool annotation_is(const struct lower *l, const struct annotation *a, const char *key) {

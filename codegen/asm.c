@@ -5,7 +5,11 @@
  * output has a register of its own, so early clobbers need no special case. If the text can be
  * parsed as PTX, the checker and the simulator see its instructions; else it is copied. */
 #include "codegen/asm_text.h"
-
+#include "codegen/inst.h"
+#include "codegen/number.h"
+#include "codegen/report.h"
+#include "codegen/symbol.h"
+#include "codegen/value.h"
 #include "ptx/ops.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"

@@ -1,7 +1,7 @@
 /* LLVM's inline-assembly templates: `$0`, `${0:c}`, `$$`, `$(a$|b$)`, `${:uid}`. Braces and bars
  * without a dollar sign are PTX's own. */
 #include "codegen/asm_text.h"
-
+#include "codegen/report.h"
 #include "ptx/print.h"
 
 struct template_reader {

@@ -10,7 +10,12 @@
  * An operation without a PTX instruction becomes a compare-and-swap loop: over the object itself if
  * it has 16, 32, 64 or 128 bits, else over the 32-bit word around it. Other threads cannot see a
  * thread's own frame, and atom has no form for .local: a load, the operation and a store do. */
+#include "codegen/inst.h"
 #include "codegen/intrinsic.h"
+#include "codegen/memory.h"
+#include "codegen/number.h"
+#include "codegen/report.h"
+#include "codegen/value.h"
 #include "ir/module_flags.h"
 
 #include <string.h>

@@ -1,6 +1,9 @@
 /* memcpy, memmove and memset: straight code for short constant lengths, else loops over the widest
  * unit that the alignments allow, and over the bytes that remain. */
-#include "codegen/lower.h"
+#include "codegen/emit.h"
+#include "codegen/memory.h"
+#include "codegen/report.h"
+#include "codegen/value.h"
 
 enum { UNROLLED_BYTES = 128, WIDEST_UNIT = 8 };
 

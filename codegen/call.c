@@ -12,7 +12,14 @@
  * called through a register with a .callprototype (as of LLVM 20; ptxas refuses a direct call).
  * Further arguments of variadic calls lie one after the other, each with its own alignment, in an
  * area of the caller's frame; the callee gets its address as one more parameter (as of LLVM 19). */
+#include "codegen/abi.h"
+#include "codegen/emit.h"
+#include "codegen/inst.h"
 #include "codegen/intrinsic.h"
+#include "codegen/memory.h"
+#include "codegen/report.h"
+#include "codegen/symbol.h"
+#include "codegen/value.h"
 #include "target/reflect.h"
 
 /* --- what a call calls --------------------------------------------------------------------------
@@ -28,6 +35,19 @@ struct call {
   uint32_t count; /* all arguments */
   bool is_variadic;
 };
+
+struct call_state {
+  VEC(struct nvm_str) argument_names; /* `param0`, … */
+  bool *warned;                       /* by function: it was reported as undefined */
+};
+
+static struct call_state *state_of(struct lower *l) {
+  if (l->calls) return l->calls;
+  struct call_state *s = arena_alloc(&l->arena, sizeof *s);
+  if (!s) return NULL;
+  s->warned = arena_alloc(&l->arena, l->module->functions.count * sizeof *s->warned);
+  return l->calls = s->warned ? s : NULL;
+}
 
 static struct nvm_meta attached(const struct lower *l, const char *kind) {
   uint32_t chain = l->f->attachments.data[l->inst.index];
@@ -218,16 +238,18 @@ static void emit_call(struct lower *l, const struct call *c, const struct passin
 
 /* All arguments that travel, in `out`; returns their number. */
 static uint32_t prepare_arguments(struct lower *l, const struct call *c, struct outgoing *out) {
+  struct call_state *state = state_of(l);
   uint32_t count = 0;
+  if (!state) return 0;
   for (uint32_t k = 0; k < c->fixed; k++) {
     struct outgoing o = prepare_argument(l, c, k);
     if (o.how.kind != PASS_NOTHING) out[count++] = o;
   }
   if (c->is_variadic) out[count++] = prepare_variables(l, c);
   for (uint32_t k = 0; k < count; k++) {
-    if (k == l->argument_names.count)
-      VEC_PUSH(&l->arena, &l->argument_names, abi_numbered_name(l, "", "param", k));
-    if (k < l->argument_names.count) out[k].name = l->argument_names.data[k];
+    if (k == state->argument_names.count)
+      VEC_PUSH(&l->arena, &state->argument_names, abi_numbered_name(l, "", "param", k));
+    if (k < state->argument_names.count) out[k].name = state->argument_names.data[k];
   }
   return count;
 }
@@ -256,8 +278,9 @@ static void warn_undefined(struct lower *l, struct nvm_value callee, const struc
   struct nvm_text name = module_text(l->module, f->symbol.name);
   bool is_library = text_begins(name, "__nv_");
   if (!function_is_declaration(f) || !(is_library || text_begins(name, "_Z"))) return;
-  if (l->known_undefined[value_index(callee)]) return;
-  l->known_undefined[value_index(callee)] = true;
+  struct call_state *state = state_of(l);
+  if (!state || state->warned[value_index(callee)]) return;
+  state->warned[value_index(callee)] = true;
   struct diag *d = report_warn(l, DIAG_UNDEFINED_FUNCTION, name);
   if (d)
     d->hint = text_of(is_library ? "link libdevice with --link FILE"

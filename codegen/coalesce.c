@@ -18,8 +18,11 @@
  * Reads are those of the code that is emitted: who gets no register of its own is computed where
  * its readers are, lanes may be read where their vectors lie (vector.c), and addresses are not
  * folded through sums that have registers down to a value that shares its own (address.c). */
+#include "codegen/emit.h"
+#include "codegen/inst.h"
 #include "codegen/select.h"
-
+#include "codegen/stage.h"
+#include "codegen/value.h"
 #include "ir/intrinsic.h"
 
 #include <stdlib.h>
@@ -354,7 +357,7 @@ static void join_operands(struct coalescer *c, bool backward) {
     for (uint32_t k = 0; phi->op == OP_PHI && k < phi->operand_count; k += 2) {
       uint32_t from = value_index(inst_operand(l->f, phi, k + 1)),
                v = number_of(c, inst_operand(l->f, phi, k));
-      if (v && (l->edges.rank[from] >= l->edges.rank[phi->block.index]) == backward) join(c, n, v);
+      if (v && (l->block_rank[from] >= l->block_rank[phi->block.index]) == backward) join(c, n, v);
     }
   }
 }

@@ -1,5 +1,9 @@
 /* Casts, lane by lane. */
-#include "codegen/lower.h"
+#include "codegen/inst.h"
+#include "codegen/lane.h"
+#include "codegen/number.h"
+#include "codegen/stage.h"
+#include "codegen/value.h"
 
 /* One lane of a cast: its types as parts, one or two of each. */
 struct cast {

@@ -1,8 +1,16 @@
 /* Line information, with -g: `.loc FILE LINE COLUMN` where the source location changes, and the
  * names of files in the header. A location is a DILocation (!dbg), whose scope has a DIFile. Of the
  * debug sections only .debug_str is written, with the names of inlined functions. */
-#include "codegen/lower.h"
+#include "codegen/stage.h"
 #include "ir/debug.h"
+
+struct debug_state {
+  uint32_t *file_numbers;            /* by metadata node: its .file number; 0: none yet */
+  VEC(uint32_t) inlined_numbers;     /* by string: 1 + its index in inlined_names; 0: none */
+  VEC(struct nvm_str) inlined_names; /* of functions, for .loc */
+  const struct nvm_function *f;      /* in which the last .loc was written, */
+  struct nvm_meta location;          /* and its location */
+};
 
 /* "directory/filename", or the name alone where it begins at the root. */
 static struct nvm_str file_name(struct lower *l, const struct meta_node *file) {
@@ -22,10 +30,7 @@ static struct nvm_str file_name(struct lower *l, const struct meta_node *file) {
 /* The number of a file, from 1; 0 when out of memory. */
 static uint32_t file_number(struct lower *l, const struct meta_node *file) {
   const struct meta_table *t = &l->module->metadata;
-  if (!l->file_numbers)
-    l->file_numbers = arena_alloc(&l->arena, t->nodes.count * sizeof *l->file_numbers);
-  if (!l->file_numbers) return 0;
-  uint32_t *number = &l->file_numbers[file - t->nodes.data];
+  uint32_t *number = &l->debug->file_numbers[file - t->nodes.data];
   if (*number) return *number;
   struct nvm_str name = file_name(l, file);
   for (uint32_t i = 0; i < l->ptx.files.count; i++)
@@ -53,10 +58,11 @@ static struct nvm_str function_label(struct lower *l, const struct meta_node *pl
   }
   struct nvm_str s = name.length ? strtab_intern(&l->module->strings, name.bytes, name.length)
                                  : (struct nvm_str){0};
-  if (!s.index || !VEC_RESERVE(&l->arena, &l->inlined_numbers, (uint64_t)s.index + 1))
+  if (!s.index || !VEC_RESERVE(&l->arena, &l->debug->inlined_numbers, (uint64_t)s.index + 1))
     return (struct nvm_str){0};
-  uint32_t *known = &l->inlined_numbers.data[s.index];
-  if (*known == 0 && VEC_PUSH(&l->arena, &l->inlined_names, s)) *known = l->inlined_names.count;
+  uint32_t *known = &l->debug->inlined_numbers.data[s.index];
+  if (*known == 0 && VEC_PUSH(&l->arena, &l->debug->inlined_names, s))
+    *known = l->debug->inlined_names.count;
   struct textbuf b;
   textbuf_init(&b, &l->function_arena);
   label_name(&b, *known);
@@ -65,10 +71,10 @@ static struct nvm_str function_label(struct lower *l, const struct meta_node *pl
 }
 
 void debug_write_inlined_names(struct lower *l) {
-  if (l->inlined_names.count == 0) return;
+  if (!l->debug || l->debug->inlined_names.count == 0) return;
   textbuf_puts(l->out, ".section .debug_str\n{\n");
-  for (uint32_t i = 0; i < l->inlined_names.count; i++) {
-    struct nvm_text name = module_text(l->module, l->inlined_names.data[i]);
+  for (uint32_t i = 0; i < l->debug->inlined_names.count; i++) {
+    struct nvm_text name = module_text(l->module, l->debug->inlined_names.data[i]);
     label_name(l->out, i + 1);
     textbuf_puts(l->out, ":\n.b8 ");
     for (size_t k = 0; k < name.length; k++)
@@ -101,10 +107,21 @@ static bool write_place(struct lower *l, const struct meta_node *n, int depth) {
   return true;
 }
 
+static struct debug_state *state_of(struct lower *l) {
+  if (l->debug) return l->debug;
+  struct debug_state *d = arena_alloc(&l->arena, sizeof *d);
+  if (!d) return NULL;
+  d->file_numbers =
+      arena_alloc(&l->arena, l->module->metadata.nodes.count * sizeof *d->file_numbers);
+  return l->debug = d->file_numbers ? d : NULL;
+}
+
 void debug_write_location(struct lower *l, struct nvm_inst_id i) {
   struct nvm_meta location = l->f->locations.data[i.index];
-  if (location.index == 0 || location.index == l->location.index) return;
-  l->location = location;
+  struct debug_state *d = state_of(l);
+  if (!d || location.index == 0 || (d->f == l->f && location.index == d->location.index)) return;
+  d->f = l->f;
+  d->location = location;
   const struct meta_node *n = meta_as_node(&l->module->metadata, location);
   if (n) write_place(l, n, 0);
 }

@@ -1,7 +1,8 @@
 /* Performance directives of kernels, such as `.maxntid 128, 1, 1`. They come from !nvvm.annotations
  * ("maxntidx", one number for each key) or from string attributes ("nvvm.maxntid" with up to three
  * numbers), which are newer and take precedence. */
-#include "codegen/lower.h"
+#include "codegen/report.h"
+#include "codegen/symbol.h"
 
 static const struct nvm_attr *string_attribute(const struct lower *l, struct nvm_attrset set,
                                                const char *key) {

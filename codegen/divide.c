@@ -9,7 +9,7 @@
  * the high half rounds down, is rounded towards zero by adding the sign.
  *
  * ptxas does the same for 32 bits, in more instructions; for 64 bits it calls a subroutine. */
-#include "codegen/lower.h"
+#include "codegen/number.h"
 
 struct division {
   struct lower *l;

@@ -1,6 +1,7 @@
 /* Instructions, and the short sequences that every other file needs: copies, extensions, packed
  * pairs. What gives a value returns it in a new register of the class that its type asks for. */
-#include "codegen/lower.h"
+#include "codegen/lane.h"
+#include "ir/evalint.h"
 
 void emit0(struct lower *l, enum ptx_op op, const uint16_t *mods) {
   ptx_add(l->pf, op, mods, NULL, 0);
@@ -63,10 +64,6 @@ struct ptx_operand emit_convert(struct lower *l, uint16_t to, uint16_t from, str
   return emit_value(l, to, PTX_CVT, PTX_MODS(to, from), &v, 1);
 }
 
-struct ptx_reg emit_new_reg(struct lower *l, const struct part *p) {
-  return ptx_new_reg(l->pf, part_class(p));
-}
-
 void emit_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from) {
   static const uint16_t mods[PTX_CLASS_COUNT] = {
       [PTX_PRED] = PTX_MOD_PRED, [PTX_B16] = PTX_MOD_B16, [PTX_B32] = PTX_MOD_B32,
@@ -95,14 +92,6 @@ uint32_t emit_new_label(struct lower *l) { return ptx_new_label(l->pf, (struct n
 
 /* --- extension -------------------------------------------------------------------------------- */
 
-int64_t lower_sign_extend(uint64_t bits, uint32_t width) {
-  return width >= 64 ? (int64_t)bits : (int64_t)(bits << (64 - width)) >> (64 - width);
-}
-
-static uint64_t low_mask(uint32_t bits) {
-  return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-}
-
 /* Sign-extends within the container: cvt has .s8 and .s16; other widths shift up and down. */
 static struct ptx_operand sext_in_container(struct lower *l, struct ptx_operand v,
                                             const struct part *p) {
@@ -119,9 +108,9 @@ static bool has_zero_above(const struct lower *l, struct ptx_reg r) {
 
 struct ptx_operand emit_extend(struct lower *l, struct ptx_operand v, const struct part *p,
                                uint32_t bits, bool is_signed) {
-  uint64_t mask = low_mask(p->bits);
+  uint64_t mask = evalint_mask(p->bits);
   if (v.kind == PTX_OPERAND_INT)
-    return ptx_i(is_signed ? lower_sign_extend((uint64_t)v.imm & mask, p->bits)
+    return ptx_i(is_signed ? evalint_sext(p->bits, (uint64_t)v.imm & mask)
                            : (int64_t)((uint64_t)v.imm & mask));
   if (p->kind == PART_I1)
     return emit_select(l, mod_bits(bits), ptx_i(is_signed ? -1 : 1), ptx_i(0), v);

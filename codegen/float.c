@@ -4,7 +4,11 @@
  * with an addition. 16-bit formats are computed natively where the CPU can, else in float and
  * rounded back; for one +, -, *, / that gives the same bits, for float has more than twice their
  * precision plus two bits. */
+#include "codegen/inst.h"
+#include "codegen/lane.h"
+#include "codegen/number.h"
 #include "codegen/select.h"
+#include "codegen/value.h"
 
 static bool is_bfloat(const struct part *p) {
   return p->kind == PART_BFLOAT || p->kind == PART_PAIR_BFLOAT;

@@ -10,9 +10,20 @@
  * compared or passed, but to memcpy and its kin. The others, and those beyond the first
  * MOST_SHARED, have places of their own, as have all in functions marked optnone, where people look
  * at variables in a debugger. Cost: linear in operands and edges times MOST_SHARED at worst. */
-#include "codegen/lower.h"
+#include "codegen/address.h"
+#include "codegen/emit.h"
+#include "codegen/inst.h"
+#include "codegen/report.h"
+#include "codegen/value.h"
 
 enum { MOST_SHARED = 64, MOST_ROUNDS = 8 /* for addresses that go around */ };
+
+struct frame {
+  uint32_t *places; /* by instruction: 1 + the offset of a fixed alloca; 0: none */
+  uint64_t bytes;
+  uint32_t align;
+  struct nvm_str name; /* __local_depot */
+};
 
 struct variable {
   struct nvm_inst_id inst;
@@ -29,7 +40,7 @@ struct event {
   bool marker;     /* begins or ends the lifetime; else an access */
 };
 
-struct frame {
+struct frame_sharing {
   struct lower *l;
   const struct nvm_function *f;
   VEC(struct variable) variables;
@@ -41,13 +52,13 @@ struct frame {
 };
 
 uint64_t frame_reserve(struct lower *l, uint64_t bytes, uint32_t align) {
-  if (align > l->depot_align) l->depot_align = align;
-  uint64_t at = (l->depot_bytes + align - 1) / align * align;
-  l->depot_bytes = at + (bytes ? bytes : 1); /* every object has an address of its own */
+  if (align > l->frame->align) l->frame->align = align;
+  uint64_t at = (l->frame->bytes + align - 1) / align * align;
+  l->frame->bytes = at + (bytes ? bytes : 1); /* every object has an address of its own */
   return at;
 }
 
-uint32_t frame_align(const struct lower *l, const struct nvm_inst *i) {
+static uint32_t alloca_align(const struct lower *l, const struct nvm_inst *i) {
   return layout_written_align(&l->module->layout, &l->module->types, (struct nvm_type){i->aux},
                               i->flags & ALLOCA_ALIGN_MASK);
 }
@@ -73,12 +84,12 @@ static bool is_address(const struct nvm_function *f, const struct nvm_inst *i) {
   return passes && type_is_ptr(&f->module->types, i->type);
 }
 
-static uint64_t base_of(const struct frame *w, struct nvm_value v) {
+static uint64_t base_of(const struct frame_sharing *w, struct nvm_value v) {
   return value_kind(v) == VALUE_INST ? w->base[value_index(v)] : 0;
 }
 
 /* Which variables addresses are in: until nothing is new, or too often for that. */
-static bool find_bases(struct frame *w) {
+static bool find_bases(struct frame_sharing *w) {
   VEC(struct nvm_inst_id) addresses = {0};
   bool changed = true;
   FOR_EACH_BLOCK(w->f, b)
@@ -123,7 +134,7 @@ static enum use judge_use(const struct nvm_function *f, const struct nvm_inst *i
   }
 }
 
-static bool note_events(struct frame *w) {
+static bool note_events(struct frame_sharing *w) {
   FOR_EACH_BLOCK(w->f, b) {
     w->first_event[b.index] = w->events.count;
     FOR_EACH_INST(w->f, b, id) {
@@ -146,7 +157,7 @@ static bool note_events(struct frame *w) {
 /* --- what holds something and is wanted
  * ------------------------------------------------------------ */
 
-static uint64_t behind(const struct frame *w, uint32_t block, uint64_t held) {
+static uint64_t behind(const struct frame_sharing *w, uint32_t block, uint64_t held) {
   for (uint32_t k = w->first_event[block]; k < w->end_event[block]; k++) {
     const struct event *e = &w->events.data[k];
     held = e->marker ? held & ~e->variables : held | e->variables;
@@ -154,7 +165,7 @@ static uint64_t behind(const struct frame *w, uint32_t block, uint64_t held) {
   return held & w->shared;
 }
 
-static uint64_t before(struct frame *w, uint32_t block, uint64_t wanted) {
+static uint64_t before(struct frame_sharing *w, uint32_t block, uint64_t wanted) {
   for (uint32_t k = w->end_event[block]; k-- > w->first_event[block];) {
     struct event *e = &w->events.data[k];
     e->wanted = wanted;
@@ -163,7 +174,7 @@ static uint64_t before(struct frame *w, uint32_t block, uint64_t wanted) {
   return wanted & w->shared;
 }
 
-static uint64_t neighbours(const struct frame *w, bool forwards, struct nvm_block b) {
+static uint64_t neighbours(const struct frame_sharing *w, bool forwards, struct nvm_block b) {
   const struct dominance *d = &w->l->dominance;
   uint64_t all = 0;
   if (forwards)
@@ -176,7 +187,7 @@ static uint64_t neighbours(const struct frame *w, bool forwards, struct nvm_bloc
 }
 
 /* Blocks whose neighbours changed are looked at again, each at most once for each variable. */
-static bool spread(struct frame *w, bool forwards) {
+static bool spread(struct frame_sharing *w, bool forwards) {
   const struct dominance *d = &w->l->dominance;
   VEC(struct nvm_block) work = {0};
   struct arena *arena = &w->l->function_arena;
@@ -207,11 +218,11 @@ static bool spread(struct frame *w, bool forwards) {
   return true;
 }
 
-static void keep_apart(struct frame *w, uint64_t some, uint64_t others) {
+static void keep_apart(struct frame_sharing *w, uint64_t some, uint64_t others) {
   for (; some; some &= some - 1) w->variables.data[__builtin_ctzll(some)].apart |= others;
 }
 
-static void find_conflicts(struct frame *w) {
+static void find_conflicts(struct frame_sharing *w) {
   FOR_EACH_BLOCK(w->f, b) {
     uint64_t held = neighbours(w, true, b);
     for (uint32_t k = w->first_event[b.index]; k < w->end_event[b.index]; k++) {
@@ -231,7 +242,7 @@ static void find_conflicts(struct frame *w) {
 
 /* Lays variables over the first before them that neither they nor what lies there are to be apart
  * from. */
-static void lay_over(struct frame *w) {
+static void lay_over(struct frame_sharing *w) {
   for (uint32_t v = 0; v < w->variables.count && v < MOST_SHARED; v++) {
     struct variable *variable = &w->variables.data[v];
     for (uint32_t k = 0; k < v && w->shared >> v & 1 && variable->over == v; k++) {
@@ -245,7 +256,7 @@ static void lay_over(struct frame *w) {
   }
 }
 
-static bool share_places(struct frame *w) {
+static bool share_places(struct frame_sharing *w) {
   const struct nvm_function *f = w->f;
   const struct attr_table_data *a = &f->module->attributes;
   struct arena *arena = &w->l->function_arena;
@@ -268,38 +279,50 @@ static bool share_places(struct frame *w) {
   return true;
 }
 
-void frame_plan(struct lower *l) {
+bool frame_plan(struct lower *l) {
   const struct nvm_function *f = l->f;
-  struct frame w = {.l = l, .f = f};
-  l->depot_bytes = 0;
-  l->depot_align = 1;
-  l->depot_name = module_str(l->module, "__local_depot");
-  l->alloca_offsets = arena_alloc(&l->function_arena, f->insts.count * sizeof(uint32_t));
-  if (!l->alloca_offsets) return;
+  struct frame_sharing w = {.l = l, .f = f};
+  struct frame *frame = l->frame = arena_alloc(&l->function_arena, sizeof *frame);
+  if (!frame) return false;
+  frame->align = 1;
+  frame->name = module_str(l->module, "__local_depot");
+  frame->places = arena_alloc(&l->function_arena, f->insts.count * sizeof *frame->places);
+  if (!frame->places) return false;
   FOR_EACH_INST(f, f->entry, i) {
     struct variable v = {.inst = i, .over = w.variables.count};
     if (!is_fixed_alloca(l, function_inst(f, i), &v.bytes)) continue;
-    v.align = frame_align(l, function_inst(f, i));
-    if (!VEC_PUSH(&l->function_arena, &w.variables, v)) return;
+    v.align = alloca_align(l, function_inst(f, i));
+    if (!VEC_PUSH(&l->function_arena, &w.variables, v)) return false;
   }
-  if (!share_places(&w)) return;
+  if (!share_places(&w)) return false;
   for (uint32_t k = 0; k < w.variables.count; k++) {
     const struct variable *v = &w.variables.data[k];
-    uint64_t at = v->over != k ? l->alloca_offsets[w.variables.data[v->over].inst.index] - 1
+    uint64_t at = v->over != k ? frame->places[w.variables.data[v->over].inst.index] - 1
                                : frame_reserve(l, v->bytes, v->align);
     if (at >= UINT32_MAX) {
       l->inst = v->inst;
       report_refuse(l, "a stack frame of 4 GiB or more", "use global memory");
-      return;
+      return true;
     }
-    l->alloca_offsets[v->inst.index] = (uint32_t)at + 1;
+    frame->places[v->inst.index] = (uint32_t)at + 1;
   }
+  return true;
+}
+
+bool frame_place(const struct lower *l, struct nvm_inst_id alloca, uint32_t *offset) {
+  uint32_t place = l->frame->places[alloca.index];
+  *offset = place - 1;
+  return place != 0;
 }
 
 /* --- addresses in it -------------------------------------------------------------------------- */
 
-struct address frame_address(struct lower *l, uint64_t offset) {
-  return (struct address){ptx_at_symbol(l->depot_name, (int64_t)offset), PTX_MOD_LOCAL, 1};
+struct ptx_operand frame_symbol(const struct lower *l, uint64_t offset) {
+  return ptx_symbol(l->frame->name, (int64_t)offset);
+}
+
+struct address frame_address(const struct lower *l, uint64_t offset) {
+  return (struct address){ptx_at_symbol(l->frame->name, (int64_t)offset), PTX_MOD_LOCAL, 1};
 }
 
 /* The address of a place in the frame as a pointer of the given address space. */
@@ -308,7 +331,7 @@ struct ptx_reg frame_pointer(struct lower *l, uint64_t offset, uint32_t address_
   bool generic_wide = layout_pointer_bits(&l->module->layout, 0) == 64;
   uint16_t type = wide ? PTX_MOD_U64 : PTX_MOD_U32;
   struct ptx_reg local = emit_temp(l, wide ? PTX_B64 : PTX_B32);
-  emit2(l, PTX_MOV, PTX_MODS(type), ptx_r(local), ptx_symbol(l->depot_name, (int64_t)offset));
+  emit2(l, PTX_MOV, PTX_MODS(type), ptx_r(local), frame_symbol(l, offset));
   if (mod_space(address_space) == PTX_MOD_LOCAL) return local;
   struct ptx_reg generic = emit_temp(l, generic_wide ? PTX_B64 : PTX_B32);
   emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, generic_wide ? PTX_MOD_U64 : PTX_MOD_U32),
@@ -320,7 +343,7 @@ struct ptx_reg frame_pointer(struct lower *l, uint64_t offset, uint32_t address_
 static void lower_dynamic_alloca(struct lower *l, const struct nvm_inst *i, struct ptx_reg to) {
   struct nvm_type type = {i->aux};
   uint64_t each = layout_alloc_size(&l->module->layout, &l->module->types, type);
-  uint32_t align = frame_align(l, i);
+  uint32_t align = alloca_align(l, i);
   struct ptx_operand bytes = ptx_i((int64_t)each);
   if (i->operand_count) {
     struct nvm_value count = inst_operand(l->f, i, 0);
@@ -342,11 +365,27 @@ static void lower_dynamic_alloca(struct lower *l, const struct nvm_inst *i, stru
 
 void frame_lower_alloca(struct lower *l, const struct nvm_inst *i) {
   struct ptx_reg to = value_result(l, l->inst)[0];
-  uint32_t offset = l->alloca_offsets[l->inst.index];
-  if (offset == 0) {
+  uint32_t offset;
+  if (!frame_place(l, l->inst, &offset)) {
     lower_dynamic_alloca(l, i, to);
     return;
   }
   uint32_t space = type_info(&l->module->types, i->type)->width;
-  emit_copy(l, to, ptx_r(frame_pointer(l, offset - 1, space)));
+  emit_copy(l, to, ptx_r(frame_pointer(l, offset, space)));
+}
+
+/* `.local .align 8 .b8 __local_depot[24];` */
+void frame_declare(struct lower *l) {
+  struct ptx_function *pf = l->pf;
+  if (l->frame->bytes == 0) return;
+  ptx_add_variable(pf, (struct ptx_variable){.name = l->frame->name,
+                                             .space = PTX_MOD_LOCAL,
+                                             .type = PTX_MOD_B8,
+                                             .align = l->frame->align,
+                                             .is_array = true,
+                                             .count = l->frame->bytes});
+  if (pf->arena->failed) return;
+  struct ptx_entry added = pf->entries.data[pf->entries.count - 1];
+  memmove(&pf->entries.data[1], pf->entries.data, (pf->entries.count - 1) * sizeof added);
+  pf->entries.data[0] = added;
 }

@@ -1,7 +1,12 @@
 /* One function: registers and labels for everything, then block after block, instruction after
  * instruction, in layout order. No look-ahead but what the planning passes collected. */
+#include "codegen/abi.h"
+#include "codegen/inst.h"
+#include "codegen/lane.h"
+#include "codegen/report.h"
 #include "codegen/select.h"
-
+#include "codegen/stage.h"
+#include "codegen/value.h"
 #include "ptx/print.h"
 
 /* --- planning --------------------------------------------------------------------------------- */
@@ -70,7 +75,7 @@ static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
   bool yes_copies = phi_edge_needs_copies(l, from, yes);
   bool no_copies = phi_edge_needs_copies(l, from, no);
   bool next_is_yes = function_block(l->f, from)->next.index == yes.index;
-  bool yes_is_backward = l->edges.rank[yes.index] <= l->edges.rank[from.index];
+  bool yes_is_backward = l->block_rank[yes.index] <= l->block_rank[from.index];
   bool negated = yes_copies != no_copies ? yes_copies : yes_copies ? yes_is_backward : next_is_yes;
   if (negated) {
     struct nvm_block swap = yes;
@@ -195,25 +200,24 @@ static void lower_one(struct lower *l, struct nvm_inst_id i) {
   if (l->notes) verbose_inst_end(l, comment);
 }
 
-/* Marks the headers of loops that ptxas shall not unroll. */
-static bool plan_pragmas(struct lower *l) {
-  l->keeps_rolled = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->keeps_rolled);
-  if (!l->keeps_rolled) return false;
+/* Marks the headers of loops that ptxas must not unroll; NULL when out of memory. */
+static bool *find_rolled_loops(struct lower *l) {
+  bool *rolled = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *rolled);
+  if (!rolled) return NULL;
   FOR_EACH_BLOCK(l->f, b) {
     struct nvm_meta hints = loops_hints_of(l->f, block_terminator(l->f, b));
     if (!loops_hint(l->f, hints, "llvm.loop.unroll.disable").given) continue;
     for (uint32_t k = 0, count = block_successor_count(l->f, b); k < count; k++) {
       struct nvm_block to = block_successor(l->f, b, k);
-      l->keeps_rolled[to.index] |= dominance_dominates(&l->dominance, to, b);
+      rolled[to.index] |= dominance_dominates(&l->dominance, to, b);
     }
   }
-  return true;
+  return rolled;
 }
 
-static void lower_block(struct lower *l, struct nvm_block b) {
+static void lower_block(struct lower *l, struct nvm_block b, bool is_rolled) {
   if (b.index != l->f->entry.index) ptx_add_label(l->pf, l->block_labels[b.index]);
-  if (l->keeps_rolled[b.index])
-    ptx_add_text(l->pf, PTX_PRAGMA, (struct nvm_text){"nounroll", strlen("nounroll")});
+  if (is_rolled) ptx_add_text(l->pf, PTX_PRAGMA, (struct nvm_text){"nounroll", strlen("nounroll")});
   verbose_block(l, b);
   params_read(l, b);
   FOR_EACH_INST(l->f, b, i)
@@ -225,14 +229,13 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   l->f = f;
   l->pf = pf;
   l->inst = (struct nvm_inst_id){0};
-  l->location = (struct nvm_meta){0};
   l->regs.data = NULL;
   l->regs.count = l->regs.capacity = 0;
   l->zero_above.data = NULL;
   l->zero_above.count = l->zero_above.capacity = 0;
   l->refused = false;
-  memset(l->wide_products, 0, sizeof l->wide_products);
-  l->edge_labels = NULL;
+  l->wide_products = NULL;
+  l->switch_labels = NULL;
   l->ftz = l->target->ftz || function_flushes_f32(f);
   ptx_function_init(pf, &l->ptx, &l->function_arena);
   ptx_expect(pf, f->insts.count);
@@ -240,34 +243,19 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   if (!dominance_compute(&l->dominance, f, &l->function_arena) ||
       !loops_compute(&l->loops, f, &l->dominance, &l->function_arena))
     return false;
-  frame_plan(l);
-  return !l->function_arena.failed && select_function(l) && plan_registers(l) && plan_labels(l) &&
-         plan_pragmas(l) && phi_plan(l) && verbose_plan(l) && params_plan(l) &&
+  return frame_plan(l) && select_function(l) && plan_registers(l) && plan_labels(l) &&
+         phi_plan(l) && verbose_plan(l) && params_plan(l) &&
          (coalesce_function(l), !l->function_arena.failed);
-}
-
-/* `.local .align 8 .b8 __local_depot[24];` in front, if the function has a frame. */
-static void add_depot(struct lower *l, struct ptx_function *pf, uint32_t entry) {
-  if (l->depot_bytes == 0) return;
-  ptx_add_variable(pf, (struct ptx_variable){.name = l->depot_name,
-                                             .space = PTX_MOD_LOCAL,
-                                             .type = PTX_MOD_B8,
-                                             .align = l->depot_align,
-                                             .is_array = true,
-                                             .count = l->depot_bytes});
-  if (pf->arena->failed) return;
-  struct ptx_entry added = pf->entries.data[pf->entries.count - 1];
-  memmove(&pf->entries.data[entry + 1], &pf->entries.data[entry],
-          (pf->entries.count - 1 - entry) * sizeof added);
-  pf->entries.data[entry] = added;
 }
 
 enum nvm_status function_lower(struct lower *l, struct nvm_function *f) {
   struct ptx_function pf;
   if (!legalize_function(f) || !begin_function(l, f, &pf)) return NVM_OUT_OF_MEMORY;
-  FOR_EACH_BLOCK(f, b) lower_block(l, b);
+  const bool *rolled = find_rolled_loops(l);
+  if (!rolled) return NVM_OUT_OF_MEMORY;
+  FOR_EACH_BLOCK(f, b) lower_block(l, b, rolled[b.index]);
   pairs_widen_registers(l);
-  add_depot(l, &pf, 0);
+  frame_declare(l);
   if (l->is_bug) return NVM_BUG;
   if (l->refused) return NVM_REFUSED;
   ptx_print_function(&pf, l->out);

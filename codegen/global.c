@@ -6,8 +6,9 @@
  * all aligned whole words, its elements are .u8, with `0xFF00(symbol)` for one byte of an address.
  * Initializers that refer to each other in a cycle need a declaration, which PTX only has for
  * external symbols: an internal variable becomes external. */
-#include "codegen/lower.h"
-
+#include "codegen/part.h"
+#include "codegen/report.h"
+#include "codegen/symbol.h"
 #include "ptx/ops.h"
 #include "ptx/print.h"
 
@@ -265,7 +266,7 @@ static bool set_properties(struct variables *v, const struct nvm_global *g,
 static bool write_reference(struct variables *v, uint32_t index, uint16_t type) {
   struct lower *l = v->l;
   const struct nvm_global *g = &l->module->globals.data[index];
-  struct ptx_variable out = {.name = l->global_names[index],
+  struct ptx_variable out = {.name = names_of_symbol(l, value_make(VALUE_GLOBAL, index)),
                              .space = PTX_MOD_GLOBAL,
                              .type = type,
                              .linkage = linkage_of(g)};
@@ -291,7 +292,7 @@ static bool write_variable(struct variables *v, uint32_t index, bool predeclare)
     refuse(v, g, "its initializer", image.failure);
     return true;
   }
-  struct ptx_variable out = {.name = l->global_names[index],
+  struct ptx_variable out = {.name = names_of_symbol(l, value_make(VALUE_GLOBAL, index)),
                              .space = global_space(g),
                              .linkage = predeclare ? PTX_MOD_EXTERN : linkage_of(g),
                              .align = alignment(l, g)};

@@ -3,8 +3,8 @@
  * PTX initializes with numbers, `symbol + number` and `generic(symbol) + number`. Expressions are
  * reduced to these; one that depends on the address of a symbol in another way is refused. The low
  * bytes of an address (a truncated ptrtoint) are the same sum with fewer `bits`. */
-#include "codegen/lower.h"
-
+#include "codegen/part.h"
+#include "codegen/symbol.h"
 #include "ir/eval.h"
 #include "ir/gep.h"
 

@@ -1,5 +1,8 @@
 /* Integer arithmetic and comparison on parts; wider than 64 bits: wide.c. */
+#include "codegen/inst.h"
+#include "codegen/number.h"
 #include "codegen/select.h"
+#include "codegen/value.h"
 
 /* How an op is spelled and what it demands of its operands' upper bits. */
 static const struct int_form {
@@ -244,7 +247,7 @@ static void lower_icmp_wide(struct lower *l, enum icmp_predicate pred, uint32_t 
                             const struct ptx_operand b[2]) {
   bool is_signed = is_signed_predicate(pred);
   uint16_t how = compare_mods[pred], low_type = pred <= ICMP_NE ? PTX_MOD_B64 : PTX_MOD_U64;
-  struct part high = high_part(bits);
+  struct part high = part_high(bits);
   struct ptx_operand x = emit_extend(l, a[1], &high, 64, is_signed);
   struct ptx_operand y = emit_extend(l, b[1], &high, 64, is_signed);
   x = emit_in_reg(l, x, &part_i64);

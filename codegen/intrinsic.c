@@ -1,6 +1,9 @@
 /* Calls of intrinsics: the requirements on the target are checked, then the row's PTX form is
  * emitted or its handler called. */
+#include "codegen/inst.h"
 #include "codegen/intrinsic.h"
+#include "codegen/report.h"
+#include "codegen/value.h"
 
 /* The handler of an intrinsic, if it has one; without handler and form it is refused. */
 struct intrinsic_form {

@@ -7,7 +7,7 @@
 #ifndef NVM_CODEGEN_INTRINSIC_H
 #define NVM_CODEGEN_INTRINSIC_H
 
-#include "codegen/lower.h"
+#include "codegen/emit.h"
 #include "ptx/form.h"
 
 typedef void intrinsic_plain_function(struct lower *l, const struct nvm_inst *i);

@@ -6,6 +6,11 @@
  * This does not hold for fma, which is computed in doubles rounded to odd (Boldo, Melquiond:
  * "Emulation of FMA and Correctly Rounded Sums", 2008); LLVM's rounds twice. */
 #include "codegen/intrinsic.h"
+#include "codegen/lane.h"
+#include "codegen/number.h"
+#include "codegen/report.h"
+#include "codegen/value.h"
+#include "ir/evalint.h"
 
 /* --- Part by part --- */
 
@@ -233,9 +238,9 @@ static uint64_t segment_start(const struct part *p, int k) {
 /* first <= v <= last, computed as v - first <= last - first. */
 static struct ptx_operand in_range(struct lower *l, const struct part *p, struct ptx_operand v,
                                    uint64_t first, uint64_t last) {
-  v = emit_binary(l, PTX_ADD, part_signed_mod(p), v, ptx_i(lower_sign_extend(0 - first, p->bits)));
+  v = emit_binary(l, PTX_ADD, part_signed_mod(p), v, ptx_i(evalint_sext(p->bits, 0 - first)));
   return emit_compare(l, PTX_MOD_LE, part_unsigned_mod(p), v,
-                      ptx_i(lower_sign_extend(last - first, p->bits)));
+                      ptx_i(evalint_sext(p->bits, last - first)));
 }
 
 void intrinsic_lane_is_fpclass(const struct lane *x) {

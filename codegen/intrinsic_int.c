@@ -4,6 +4,9 @@
  * PTX counts and reverses in 32 or 64 bits. A narrower integer is extended, and the result is
  * corrected by the difference of the widths; a wider one is two halves of 64 bits. */
 #include "codegen/intrinsic.h"
+#include "codegen/number.h"
+#include "codegen/value.h"
+#include "ir/evalint.h"
 
 /* --- Minimum, maximum, absolute value --- */
 
@@ -34,7 +37,7 @@ void intrinsic_lane_int_minmax(const struct lane *x) {
 
 void intrinsic_lane_int_abs(const struct lane *x) {
   struct lower *l = x->l;
-  struct part high = x->bits > 64 ? high_part(x->bits) : x->part;
+  struct part high = x->bits > 64 ? part_high(x->bits) : x->part;
   if (x->part.kind == PART_I1) {
     emit_copy(l, x->to[0].reg, x->a[0]); /* |-1| is 1, the same bit */
     return;
@@ -112,14 +115,14 @@ static struct ptx_operand trailing_zeros(struct lower *l, struct ptx_operand v,
   uint32_t word = word_bits(x);
   if (p->bits < word)
     x = emit_binary(l, PTX_OR, mod_bits(word), x,
-                    ptx_i(lower_sign_extend(UINT64_C(1) << p->bits, word)));
+                    ptx_i(evalint_sext(word, UINT64_C(1) << p->bits)));
   return count_in(l, PTX_CLZ, reversed(l, x));
 }
 
 /* Zeros are counted in the half where they start, and, if that is zero, in the other half too. */
 static struct ptx_operand count_wide(const struct lane *x) {
   struct lower *l = x->l;
-  struct part high = high_part(x->bits);
+  struct part high = part_high(x->bits);
   if (x->argument == BITS_POPCOUNT) {
     struct ptx_operand low = count_in(l, PTX_POPC, in_word(l, x->a[0], &part_i64));
     return plus(l, low, count_in(l, PTX_POPC, in_word(l, x->a[1], &high)));

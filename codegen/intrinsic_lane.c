@@ -1,5 +1,10 @@
 /* Shared by the handlers of intrinsics: arguments of calls, and iteration over lanes. */
 #include "codegen/intrinsic.h"
+#include "codegen/lane.h"
+#include "codegen/number.h"
+#include "codegen/report.h"
+#include "codegen/stage.h"
+#include "codegen/value.h"
 
 const char *intrinsic_call_name(const struct lower *l, const struct nvm_inst *i) {
   const struct nvm_function *callee = module_function(l->module, call_callee(l->f, i));

@@ -6,6 +6,9 @@
  * if it is linked (frontend/link_math.c); else they are refused, and the error names its function.
  */
 #include "codegen/intrinsic.h"
+#include "codegen/lane.h"
+#include "codegen/number.h"
+#include "codegen/report.h"
 
 static struct ptx_operand multiply(struct lower *l, const struct working *w, struct ptx_operand a,
                                    struct ptx_operand b) {

@@ -1,6 +1,13 @@
 /* Intrinsics that are neither a PTX form nor arithmetic: hints without code, values known at
  * compile time, memory, pointers, and instructions whose modifiers depend on an argument. */
+#include "codegen/abi.h"
 #include "codegen/intrinsic.h"
+#include "codegen/lane.h"
+#include "codegen/memory.h"
+#include "codegen/number.h"
+#include "codegen/report.h"
+#include "codegen/symbol.h"
+#include "codegen/value.h"
 #include "ir/gep.h"
 #include "target/reflect.h"
 

@@ -6,6 +6,7 @@
  * is wider than the type, a signed sum is computed exactly there, and has overflowed if extending
  * its low bits changes it. Products are computed in twice the width. */
 #include "codegen/intrinsic.h"
+#include "codegen/number.h"
 
 static bool is_signed_kind(int what) { return what & 1; }
 
@@ -39,7 +40,7 @@ static struct ptx_operand leaves_width(struct lower *l, struct ptx_operand v, co
 
 static struct ptx_operand add_sub(const struct lane *x, bool is_signed, enum op op,
                                   struct integer a, struct integer b, struct integer *r) {
-  struct part high = x->bits > 64 ? high_part(x->bits) : x->part;
+  struct part high = x->bits > 64 ? part_high(x->bits) : x->part;
   int top = x->bits > 64;
   bool has_room = is_signed && high.bits < high.container;
   if (has_room) a.at[top] = extend(x->l, a.at[top], &high, true);
@@ -122,7 +123,7 @@ static struct integer negated_if(const struct lane *x, struct integer v, struct 
 static struct ptx_operand multiply_wide(const struct lane *narrow, bool is_signed, struct integer a,
                                         struct integer b, struct integer *r) {
   struct lower *l = narrow->l;
-  struct part high = high_part(narrow->bits);
+  struct part high = part_high(narrow->bits);
   struct lane whole = *narrow, *x = &whole;
   struct ptx_operand over;
   x->bits = 128;

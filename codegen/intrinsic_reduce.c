@@ -1,6 +1,9 @@
 /* llvm.vector.reduce.*: the lanes of a vector are joined in order, as the sequential forms of the
  * floating-point ones require. */
 #include "codegen/intrinsic.h"
+#include "codegen/lane.h"
+#include "codegen/number.h"
+#include "codegen/value.h"
 
 /* Joins the lanes of the call's last argument, starting with its first one, or with lane 0. */
 static void reduce(struct lower *l, const struct nvm_inst *i, int argument, lane_lowering *join) {

@@ -1,5 +1,7 @@
 /* The lanes of vectors as operands: packed pairs taken apart and joined. */
+#include "codegen/lane.h"
 #include "codegen/select.h"
+#include "codegen/value.h"
 
 uint64_t lane_count(struct lower *l, struct nvm_type type) {
   const struct type_table *t = &l->module->types;

@@ -7,7 +7,8 @@
  * insertelement. Within one operand a shared subexpression is expanded once (a chain of expressions
  * that each name their predecessor twice would double with every link); in other operands again:
  * later passes merge them. */
-#include "codegen/lower.h"
+#include "codegen/stage.h"
+#include "codegen/value.h"
 
 #include "ir/build.h"
 

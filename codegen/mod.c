@@ -1,5 +1,5 @@
 /* Modifiers of PTX instructions by width, class and address space. */
-#include "codegen/lower.h"
+#include "codegen/part.h"
 
 /* Of the least width of 8, 16, 32, 64 that holds `bits`. */
 static uint16_t mod_of(uint32_t bits, const uint16_t words[4]) {

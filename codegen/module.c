@@ -4,8 +4,13 @@
  * whom, in the order of the text that will be written: functions named before their definition, or
  * without one, are declared in front. The version in the header is known only when all code has
  * been made, so the header is written again at the end. */
-#include "codegen/lower.h"
-
+#include "codegen/abi.h"
+#include "codegen/codegen.h"
+#include "codegen/memory.h"
+#include "codegen/report.h"
+#include "codegen/stage.h"
+#include "codegen/symbol.h"
+#include "codegen/value.h"
 #include "ptx/print.h"
 #include "target/datalayout.h"
 #include "target/reflect.h"
@@ -180,7 +185,7 @@ static void write_alias(struct lower *l, struct nvm_value alias) {
     return;
   }
   if (!report_require(l, TGT_NEED_ALIAS, "aliases")) return;
-  struct nvm_str name = l->global_names[value_index(alias)];
+  struct nvm_str name = names_of_alias(l, alias);
   write_declaration(l, aliasee, name, PTX_FUNC_VISIBLE);
   textbuf_format(l->out, ".alias %t, %t;\n", module_text(l->module, name),
                  module_text(l->module, names_of_symbol(l, aliasee)));
@@ -270,10 +275,7 @@ static enum nvm_status write_module(struct lower *l) {
   size_t begin = l->out->length;
   if (!check_layout(l)) return NVM_REFUSED;
   legalize_aliases(l->module);
-  l->known_undefined =
-      arena_alloc(&l->arena, l->module->functions.count * sizeof *l->known_undefined);
-  if (!l->known_undefined || !init_parts(l) || !names_assign(l) || !annotation_read_all(l) ||
-      !find_uses(l, &uses))
+  if (!init_parts(l) || !names_assign(l) || !annotation_read_all(l) || !find_uses(l, &uses))
     return NVM_OUT_OF_MEMORY;
   write_header(l, l->out);
   size_t end = l->out->length;
@@ -302,7 +304,6 @@ enum nvm_status codegen_module(struct nvm_module *m, const struct nvm_target *ta
   l.ptx = (struct ptx_module){.arena = &l.arena, .strings = &m->strings};
   l.ptx_needed = tgt_ptx_for(target->cpu);
   l.relaxed_atomics = atomic_is_relaxed_module(m, options->relaxed_atomics);
-  l.invariant_load = module_str(m, "invariant.load");
   enum nvm_status status = write_module(&l);
   bool failed =
       l.arena.failed || l.function_arena.failed || module_out_of_memory(m) || out->arena->failed;

@@ -5,7 +5,12 @@
  * and keep their legal names; local symbols with legal names come next. The others are rewritten in
  * source order: `.` and `@` become `_$_` as in LLVM, other bytes `_$` and two hexadecimal digits,
  * unnamed symbols `__unnamed_N`; a name that is taken gets `$` and a number. */
-#include "codegen/lower.h"
+#include "codegen/symbol.h"
+
+struct names {
+  struct nvm_str *of_function, *of_global; /* by index */
+  VEC(bool) taken;                         /* by string: some symbol has it as its PTX name */
+};
 
 /* [a-zA-Z0-9_$], a bit for each of the 128 characters. */
 static bool is_name_character(char c) {
@@ -33,14 +38,14 @@ static bool is_legal(struct nvm_text name) {
 /* --- Taken names --- */
 
 static bool is_taken(const struct lower *l, struct nvm_str name) {
-  return name.index < l->taken_names.count && l->taken_names.data[name.index];
+  return name.index < l->names->taken.count && l->names->taken.data[name.index];
 }
 
 static bool take(struct lower *l, struct nvm_str name) {
   uint32_t wanted = name.index + 1;
-  if (!VEC_RESERVE(&l->arena, &l->taken_names, wanted)) return false;
-  if (l->taken_names.count < wanted) l->taken_names.count = wanted;
-  l->taken_names.data[name.index] = true;
+  if (!VEC_RESERVE(&l->arena, &l->names->taken, wanted)) return false;
+  if (l->names->taken.count < wanted) l->names->taken.count = wanted;
+  l->names->taken.data[name.index] = true;
   return true;
 }
 
@@ -60,8 +65,8 @@ struct nvm_str names_of_local(struct lower *l, const char *name) {
 /* --- Assignment --- */
 
 static struct nvm_str *slot_of(struct lower *l, struct nvm_value symbol) {
-  return value_kind(symbol) == VALUE_FUNCTION ? &l->function_names[value_index(symbol)]
-                                              : &l->global_names[value_index(symbol)];
+  return value_kind(symbol) == VALUE_FUNCTION ? &l->names->of_function[value_index(symbol)]
+                                              : &l->names->of_global[value_index(symbol)];
 }
 
 /* Intrinsics have no PTX names. */
@@ -136,9 +141,11 @@ static bool rewrite_names(struct lower *l) {
 
 bool names_assign(struct lower *l) {
   const struct nvm_module *m = l->module;
-  l->function_names = arena_alloc(&l->arena, m->functions.count * sizeof *l->function_names);
-  l->global_names = arena_alloc(&l->arena, m->globals.count * sizeof *l->global_names);
-  if (!l->function_names || !l->global_names) return false;
+  struct names *n = l->names = arena_alloc(&l->arena, sizeof *n);
+  if (!n) return false;
+  n->of_function = arena_alloc(&l->arena, m->functions.count * sizeof *n->of_function);
+  n->of_global = arena_alloc(&l->arena, m->globals.count * sizeof *n->of_global);
+  if (!n->of_function || !n->of_global) return false;
   return keep_names(l, false) && keep_names(l, true) && rewrite_names(l);
 }
 
@@ -150,9 +157,13 @@ struct nvm_value names_resolve_alias(const struct lower *l, struct nvm_value sym
   return g->is_alias ? g->aliasee : symbol;
 }
 
+struct nvm_str names_of_alias(const struct lower *l, struct nvm_value alias) {
+  return l->names->of_global[value_index(alias)];
+}
+
 struct nvm_str names_of_symbol(const struct lower *l, struct nvm_value global_or_function) {
   struct nvm_value v = names_resolve_alias(l, global_or_function);
-  if (value_kind(v) == VALUE_FUNCTION) return l->function_names[value_index(v)];
-  if (value_kind(v) == VALUE_GLOBAL) return l->global_names[value_index(v)];
+  if (value_kind(v) == VALUE_FUNCTION) return l->names->of_function[value_index(v)];
+  if (value_kind(v) == VALUE_GLOBAL) return l->names->of_global[value_index(v)];
   return (struct nvm_str){0};
 }

@@ -14,8 +14,8 @@
  * around it: those movs go; wide accesses of pairs become accesses of 64-bit elements; whoever
  * reads one lane has the pair parted in front of it, and two neighbouring instructions that write
  * the lanes are followed by a mov that joins them. Linear in the entries. */
-#include "codegen/lower.h"
-
+#include "codegen/lane.h"
+#include "codegen/stage.h"
 #include "ptx/check.h"
 
 struct pair {

@@ -1,5 +1,11 @@
 /* The signature of a function, where its arguments are read, and its result. */
-#include "codegen/lower.h"
+#include "codegen/abi.h"
+#include "codegen/emit.h"
+#include "codegen/inst.h"
+#include "codegen/memory.h"
+#include "codegen/report.h"
+#include "codegen/symbol.h"
+#include "codegen/value.h"
 
 /* --- kernels -----------------------------------------------------------------------------------
  */
@@ -35,19 +41,26 @@ static struct ptx_variable kernel_variable(const struct lower *l, const struct a
 /* --- the header of a function ------------------------------------------------------------------
  */
 
-/* Settles l->params: the parameters, and behind them the area of variadic arguments. */
+struct params {
+  struct parameter *list; /* by argument; after them the area of variable arguments */
+  uint32_t *first, *next; /* by block, by argument: 1 + the (next) argument read there; 0: none */
+};
+
+/* Sets l->params: the parameters, and behind them the area of variadic arguments. */
 static bool name_params(struct lower *l, const struct abi *abi, const struct ptx_function *pf) {
   const char *before = pf->is_entry ? module_text(l->module, pf->name).bytes : "";
   uint32_t count = (uint32_t)type_info(&l->module->types, abi->type)->count;
-  l->params = arena_alloc(&l->function_arena, (count + 1) * sizeof *l->params);
-  if (!l->params) return false;
+  struct params *p = l->params = arena_alloc(&l->function_arena, sizeof *p);
+  if (!p) return false;
+  p->list = arena_alloc(&l->function_arena, (count + 1) * sizeof *p->list);
+  if (!p->list) return false;
   for (uint32_t i = 0; i < count; i++) {
-    l->params[i].how = abi_param(l, abi, i);
-    if (l->params[i].how.kind != PASS_NOTHING)
-      l->params[i].name = abi_numbered_name(l, before, "_param_", i);
+    l->params->list[i].how = abi_param(l, abi, i);
+    if (l->params->list[i].how.kind != PASS_NOTHING)
+      l->params->list[i].name = abi_numbered_name(l, before, "_param_", i);
   }
   if (!(type_info(&l->module->types, abi->type)->flags & TYPE_VARIADIC)) return true;
-  l->params[count] =
+  l->params->list[count] =
       (struct parameter){abi_variadic_area(l), abi_numbered_name(l, before, "_param_", count)};
   return true;
 }
@@ -90,14 +103,14 @@ static void add_params(struct lower *l, const struct abi *abi, struct ptx_functi
   const struct type_info *type = type_info(&l->module->types, abi->type);
   uint64_t end = 0;
   for (uint32_t i = 0; i < type->count; i++) {
-    const struct passing *p = &l->params[i].how;
-    struct nvm_str name = l->params[i].name;
+    const struct passing *p = &l->params->list[i].how;
+    struct nvm_str name = l->params->list[i].name;
     if (p->kind == PASS_NOTHING) continue;
     add_param(pf, pf->is_entry ? kernel_variable(l, abi, i, p, name) : abi_variable(p, name));
     end = (end + p->align - 1) / p->align * p->align + p->bytes;
   }
   if (pf->is_entry) require_bank(l, end);
-  const struct parameter *area = &l->params[type->count];
+  const struct parameter *area = &l->params->list[type->count];
   if (type->flags & TYPE_VARIADIC) add_param(pf, abi_variable(&area->how, area->name));
 }
 
@@ -165,7 +178,8 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
   struct ptx_reg to = value_reg(l, value_of_arg(a), 0);
   uint16_t pointer = ptx_reg_class(to) == PTX_B64 ? PTX_MOD_U64 : PTX_MOD_U32;
   uint32_t space = type_info(&l->module->types, type)->width;
-  if (l->param_args && l->param_args[a].index) {
+  struct nvm_str in_place;
+  if (byval_in_place(l, value_of_arg(a), &in_place)) {
     if (function_is_kernel(l->f))
       emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(to), ptx_symbol(name, 0));
     return; /* in device functions nothing takes the address */
@@ -185,7 +199,7 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
   if (p->kind == PASS_BYTES && function_is_kernel(l->f))
     block_copy_bytes(l, copy, abi_address(p, name), p->bytes, false);
   else if (p->kind == PASS_BYTES) abi_copy_bytes(l, copy, abi_address(p, name), p->bytes);
-  struct ptx_operand frame = ptx_symbol(l->depot_name, (int64_t)offset);
+  struct ptx_operand frame = frame_symbol(l, offset);
   struct ptx_reg local = mod_space(space) == PTX_MOD_LOCAL ? to : emit_temp(l, ptx_reg_class(to));
   emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(local), frame);
   if (local.bits != to.bits)
@@ -193,8 +207,8 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
 }
 
 static void read_argument(struct lower *l, uint32_t a) {
-  const struct passing *p = &l->params[a].how;
-  struct nvm_str name = l->params[a].name;
+  const struct passing *p = &l->params->list[a].how;
+  struct nvm_str name = l->params->list[a].name;
   if (p->is_byval || p->kind == PASS_NOTHING) {
     if (p->is_byval) lower_byval_argument(l, a, p, name);
     return;
@@ -209,30 +223,29 @@ static void read_argument(struct lower *l, uint32_t a) {
 bool params_plan(struct lower *l) {
   uint32_t count = function_arg_count(l->f);
   struct nvm_block *place = place_arguments(l, count);
-  l->first_argument =
-      arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->first_argument);
-  l->next_argument = arena_alloc(&l->function_arena, (count + 1) * sizeof *l->next_argument);
-  if (!place || !l->first_argument || !l->next_argument) return false;
+  l->params->first = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->params->first);
+  l->params->next = arena_alloc(&l->function_arena, (count + 1) * sizeof *l->params->next);
+  if (!place || !l->params->first || !l->params->next) return false;
   for (uint32_t a = count; a-- > 0;) {
     if (place[a].index == 0) continue;
-    if (l->params[a].how.is_byval) place[a] = l->f->entry;
-    l->next_argument[a] = l->first_argument[place[a].index];
-    l->first_argument[place[a].index] = a + 1;
+    if (l->params->list[a].how.is_byval) place[a] = l->f->entry;
+    l->params->next[a] = l->params->first[place[a].index];
+    l->params->first[place[a].index] = a + 1;
   }
-  byval_plan(l, count);
+  byval_plan(l, l->params->list, count);
   return !l->function_arena.failed;
 }
 
 void params_read(struct lower *l, struct nvm_block b) {
-  if (l->first_argument[b.index] == 0) return;
+  if (l->params->first[b.index] == 0) return;
   uint32_t from = l->pf->entries.count;
-  for (uint32_t a = l->first_argument[b.index]; a; a = l->next_argument[a - 1])
+  for (uint32_t a = l->params->first[b.index]; a; a = l->params->next[a - 1])
     read_argument(l, a - 1);
   report_unsupported(l, from);
 }
 
 struct ptx_reg params_variadic_area(struct lower *l) {
-  const struct parameter *area = &l->params[function_arg_count(l->f)];
+  const struct parameter *area = &l->params->list[function_arg_count(l->f)];
   struct ptx_reg r = emit_temp(l, area->how.bytes == 8 ? PTX_B64 : PTX_B32);
   abi_load(l, &area->how, area->name, &r);
   return r;

@@ -1,6 +1,7 @@
 /* The parts of types: how an IR value is spread over PTX registers. Computed once per type of the
  * module and kept by type index. */
-#include "codegen/lower.h"
+#include "codegen/lane.h"
+#include "codegen/report.h"
 
 const struct part part_i16 = {.kind = PART_INT, .bits = 16, .container = 16};
 const struct part part_i32 = {.kind = PART_INT, .bits = 32, .container = 32};
@@ -70,7 +71,7 @@ static bool push_array(struct lower *l, struct nvm_type type, uint64_t offset) {
 }
 
 static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
-  if (l->parts.count - l->part_range.data[0].first > MAX_PARTS || offset > UINT32_MAX) return false;
+  if (l->parts.count - l->type_parts.data[0].first > PART_MAX || offset > UINT32_MAX) return false;
   const struct type_table *t = &l->module->types;
   const struct type_info *info = type_info(t, type);
   switch ((enum type_kind)info->kind) {
@@ -106,19 +107,19 @@ static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
 struct part_range part_measure(struct lower *l, struct nvm_type type) {
   const struct part_range none = {0, 0};
   uint32_t wanted = l->module->types.infos.count;
-  if (type.index >= l->part_range.count) {
-    if (!VEC_RESERVE(&l->arena, &l->part_range, wanted)) return none;
-    l->part_range.count = wanted; /* new entries are zero: not computed */
+  if (type.index >= l->type_parts.count) {
+    if (!VEC_RESERVE(&l->arena, &l->type_parts, wanted)) return none;
+    l->type_parts.count = wanted; /* new entries are zero: not computed */
   }
   uint32_t first = l->parts.count;
-  l->part_range.data[0].first = first; /* entry 0 is no type: where the running type began */
+  l->type_parts.data[0].first = first; /* entry 0 is no type: where the running type began */
   if (!push_type(l, type, 0)) {
     l->parts.count = first;
     report_refuse(l, "a first-class value of more than 65536 scalars", "pass it through memory");
     return none;
   }
   struct part_range known = {first, l->parts.count - first};
-  l->part_range.data[type.index] = known;
+  l->type_parts.data[type.index] = known;
   return known;
 }
 

@@ -5,7 +5,10 @@
  * each is broken by saving one register in a temporary. Linear in the number of copies.
  * (After Boissinot et al., "Revisiting Out-of-SSA Translation", 2009, algorithm 1.) Critical edges
  * get their copies in a block of their own (function.c), which is what keeps lost copies right. */
+#include "codegen/emit.h"
 #include "codegen/select.h"
+#include "codegen/stage.h"
+#include "codegen/value.h"
 
 struct move {
   struct ptx_reg to;
@@ -114,6 +117,12 @@ bool phi_in_block(const struct lower *l, struct nvm_block b) {
 /* --- which phi operands an edge carries ---------------------------------------------------------
  */
 
+/* Phi operands grouped by edge. */
+struct phi_edges {
+  uint32_t *start; /* by block: first of its group in `uses`; one more at the end */
+  struct phi_use *uses;
+};
+
 /* A phi and the position of the value it takes along an edge. */
 struct phi_use {
   struct nvm_inst_id phi;
@@ -125,15 +134,16 @@ struct phi_use {
  */
 bool phi_plan(struct lower *l) {
   const struct nvm_function *f = l->f;
-  struct edge_uses *e = &l->edges;
+  struct phi_edges *e = l->edges = arena_alloc(&l->function_arena, sizeof *e);
+  if (!e) return false;
   uint32_t blocks = f->blocks.count;
   e->start = arena_alloc(&l->function_arena, (blocks + 1) * sizeof *e->start);
-  e->rank = arena_alloc(&l->function_arena, blocks * sizeof *e->rank);
-  if (!e->start || !e->rank) return false;
+  l->block_rank = arena_alloc(&l->function_arena, blocks * sizeof *l->block_rank);
+  if (!e->start || !l->block_rank) return false;
   uint32_t rank = 0;
   for (int pass = 0; pass < 2; pass++) {
     FOR_EACH_BLOCK(f, b) {
-      if (pass == 0) e->rank[b.index] = rank++;
+      if (pass == 0) l->block_rank[b.index] = rank++;
       FOR_EACH_PHI(f, b, i) {
         const struct nvm_inst *phi = function_inst(f, i);
         for (uint32_t k = 0; k < phi->operand_count; k += 2) {
@@ -155,16 +165,16 @@ bool phi_plan(struct lower *l) {
 }
 
 static uint32_t use_rank(const struct lower *l, uint32_t use) {
-  struct nvm_block to = function_inst(l->f, l->edges.uses[use].phi)->block;
-  return l->edges.rank[to.index];
+  struct nvm_block to = function_inst(l->f, l->edges->uses[use].phi)->block;
+  return l->block_rank[to.index];
 }
 
 /* The first use of the edges from → to, by bisection. */
 static uint32_t first_use(const struct lower *l, struct nvm_block from, struct nvm_block to) {
-  uint32_t low = l->edges.start[from.index], high = l->edges.start[from.index + 1];
+  uint32_t low = l->edges->start[from.index], high = l->edges->start[from.index + 1];
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (use_rank(l, middle) < l->edges.rank[to.index]) low = middle + 1;
+    if (use_rank(l, middle) < l->block_rank[to.index]) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -177,9 +187,9 @@ static bool shares_registers(const struct lower *l, struct nvm_inst_id phi, stru
 }
 
 bool phi_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_block to) {
-  uint32_t end = l->edges.start[from.index + 1];
+  uint32_t end = l->edges->start[from.index + 1];
   for (uint32_t u = first_use(l, from, to); u < end; u++) {
-    struct phi_use use = l->edges.uses[u];
+    struct phi_use use = l->edges->uses[u];
     const struct nvm_inst *phi = function_inst(l->f, use.phi);
     if (phi->block.index != to.index) break;
     struct nvm_value v = inst_operand(l->f, phi, use.operand);
@@ -194,9 +204,9 @@ bool phi_copy_edge(struct lower *l, struct nvm_block from, struct nvm_block to) 
   VEC(struct ptx_reg) targets = {0};
   VEC(struct ptx_operand) sources = {0};
   struct nvm_inst_id previous = {0};
-  uint32_t end = l->edges.start[from.index + 1];
+  uint32_t end = l->edges->start[from.index + 1];
   for (uint32_t u = first_use(l, from, to); u < end; u++) {
-    struct phi_use use = l->edges.uses[u];
+    struct phi_use use = l->edges->uses[u];
     const struct nvm_inst *phi = function_inst(l->f, use.phi);
     if (phi->block.index != to.index) break;
     if (use.phi.index == previous.index) continue; /* several edges carry the same value */

@@ -1,7 +1,7 @@
 /* Diagnostics of code generation, at the instruction that is being lowered, and the check of what
  * was emitted against the target. */
-#include "codegen/lower.h"
-
+#include "codegen/report.h"
+#include "codegen/value.h"
 #include "ptx/check.h"
 
 struct diag_range report_place(const struct lower *l) {

@@ -1,10 +1,12 @@
 /* Two parts: the patterns, each in one function; and a walk from the instructions with effects to
  * the operands that they read, which decides an instruction when it is found to be wanted. Linear
- * in the operands times MAX_ADDRESS_CHAIN at worst. */
-#include "codegen/select.h"
-
+ * in the operands times MAX_CHAIN at worst. */
 #include "analysis/effects.h"
 #include "analysis/known_bits.h"
+#include "codegen/address.h"
+#include "codegen/part.h"
+#include "codegen/select.h"
+#include "codegen/value.h"
 #include "ir/gep.h"
 
 static const struct nvm_inst *inst_of(const struct lower *l, struct nvm_value v) {
@@ -216,15 +218,19 @@ static bool step_to_base(const struct lower *l, const struct nvm_inst *i, int64_
 
 static bool fits_offset(int64_t offset) { return offset >= INT32_MIN && offset <= INT32_MAX; }
 
+enum { MAX_CHAIN = 64 }; /* unreachable code may be circular */
+
 /* The end of the chain of constant additions; `has_registers`: the first pointer that is wanted. */
 static struct selected_address find_base(const struct lower *l, struct nvm_value pointer,
                                          bool has_registers) {
   struct selected_address a = {.base = pointer};
   const struct nvm_inst *i;
-  for (int step = 0; step < MAX_ADDRESS_CHAIN && (i = inst_of(l, a.base)) != NULL; step++) {
-    int64_t offset, place = l->alloca_offsets[value_index(a.base)];
+  for (int step = 0; step < MAX_CHAIN && (i = inst_of(l, a.base)) != NULL; step++) {
+    int64_t offset;
+    uint32_t place;
     if (has_registers && selection_of(l, i)->wanted) break;
-    a.in_frame = place && fits_offset(a.offset) && fits_offset(a.offset + place);
+    a.in_frame = frame_place(l, (struct nvm_inst_id){value_index(a.base)}, &place) &&
+                 fits_offset(a.offset) && fits_offset(a.offset + place + 1);
     if (a.in_frame || !step_to_base(l, i, &offset)) break;
     a.offset = (int64_t)((uint64_t)a.offset + (uint64_t)offset);
     a.base = inst_operand(l->f, i, 0);

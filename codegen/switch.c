@@ -1,6 +1,9 @@
 /* switch: a binary tree of comparisons over the sorted cases, with jump tables (brx.idx) for dense
  * ranges and linear comparisons for few cases. */
-#include "codegen/lower.h"
+#include "codegen/emit.h"
+#include "codegen/inst.h"
+#include "codegen/stage.h"
+#include "codegen/value.h"
 
 #include <stdlib.h>
 
@@ -108,7 +111,7 @@ static void emit_tree(struct switch_lowering *s, uint32_t first, uint32_t count)
 
 /* A label for each distinct target: the block's own, or that of its edge copies. */
 struct edge_blocks {
-  uint32_t *label_of; /* l->edge_labels, by block; 0: not seen yet; cleared at the end */
+  uint32_t *label_of; /* l->switch_labels, by block; 0: not seen yet; cleared at the end */
   VEC(struct nvm_block) pending;
 };
 
@@ -127,9 +130,9 @@ static bool collect_cases(struct switch_lowering *s, const struct nvm_inst *i,
   struct lower *l = s->l;
   *count = (i->operand_count - 2) / 2;
   s->cases = arena_alloc(&l->function_arena, (*count + 1) * sizeof *s->cases);
-  if (!l->edge_labels)
-    l->edge_labels = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof(uint32_t));
-  e->label_of = l->edge_labels;
+  if (!l->switch_labels)
+    l->switch_labels = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof(uint32_t));
+  e->label_of = l->switch_labels;
   if (!s->cases || !e->label_of) return false;
   for (uint32_t k = 0; k < *count; k++) {
     nvm_u128 value = 0;

@@ -7,8 +7,7 @@
  * a copy. Where that temporary was made by the same IR instruction and only the copy reads it, its
  * definition can write the result directly. Only straight ends are looked at: trailing copies, and
  * definitions a few entries before them. */
-#include "codegen/lower.h"
-
+#include "codegen/stage.h"
 #include "ptx/check.h"
 
 enum { LOOK_BACK = 12 };

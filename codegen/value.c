@@ -1,5 +1,10 @@
 /* Operands: registers of results and arguments, immediates of constants. */
+#include "codegen/emit.h"
+#include "codegen/report.h"
 #include "codegen/select.h"
+#include "codegen/symbol.h"
+#include "codegen/value.h"
+#include "ir/evalint.h"
 
 /* --- registers -------------------------------------------------------------------------------- */
 
@@ -132,7 +137,7 @@ static struct ptx_operand constant_operand(struct lower *l, struct nvm_value v, 
   switch ((enum part_kind)p->kind) {
     case PART_FLOAT: return ptx_f32((uint32_t)c.bits);
     case PART_DOUBLE: return ptx_f64(c.bits);
-    case PART_INT: return ptx_i(lower_sign_extend(c.bits, p->bits));
+    case PART_INT: return ptx_i(evalint_sext(p->bits, c.bits));
     case PART_I1: return ptx_i(c.bits & 1);
     case PART_HALF:
     case PART_BFLOAT: return ptx_i((int64_t)(c.bits & 0xffff));
@@ -140,7 +145,7 @@ static struct ptx_operand constant_operand(struct lower *l, struct nvm_value v, 
     case PART_PAIR_HALF:
     case PART_PAIR_BFLOAT: break;
   }
-  return ptx_i(lower_sign_extend(c.bits, 32));
+  return ptx_i(evalint_sext(32, c.bits));
 }
 
 static bool is_local_value(struct nvm_value v) {

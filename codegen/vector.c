@@ -1,5 +1,9 @@
 /* Vectors and aggregates: their lanes and members as registers. Nothing here computes; it moves. */
+#include "codegen/inst.h"
+#include "codegen/lane.h"
+#include "codegen/number.h"
 #include "codegen/select.h"
+#include "codegen/value.h"
 
 /* --- moves of whole values -------------------------------------------------------------------- */
 

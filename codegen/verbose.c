@@ -1,7 +1,6 @@
 /* --asm-verbose: comments that say which IR instruction the PTX below comes from, and of blocks
  * which loops they are in, in the words of LLVM's assembly printer. */
-#include "codegen/lower.h"
-
+#include "codegen/stage.h"
 #include "ir/print.h"
 
 struct verbose_notes {

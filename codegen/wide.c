@@ -1,7 +1,7 @@
 /* Integers of 65 to 128 bits: two 64-bit registers, low and high. Sums carry through add.cc and
  * addc, a shift joins the bits of both registers, division is a shift-and-subtract loop. Bits of
  * the high register above the width are undefined, as everywhere in codegen. */
-#include "codegen/lower.h"
+#include "codegen/number.h"
 
 struct pair {
   struct ptx_operand at[2]; /* low, high */
@@ -18,7 +18,7 @@ static struct ptx_operand reg64(struct lower *l, struct ptx_operand v) {
 /* A copy in new registers, extended to 128 bits. */
 static struct pair own_pair(struct lower *l, const struct ptx_operand v[2], uint32_t bits,
                             bool is_signed) {
-  struct part high = high_part(bits);
+  struct part high = part_high(bits);
   struct pair r = new_pair(l);
   emit_copy(l, r.at[0].reg, v[0]);
   emit_copy(l, r.at[1].reg, emit_extend(l, v[1], &high, 64, is_signed));
@@ -138,7 +138,7 @@ static void emit_divrem(struct lower *l, enum op op, uint32_t bits, const struct
 
 void wide_binary(struct lower *l, enum op op, uint32_t bits, const struct ptx_operand to[2],
                  const struct ptx_operand a[2], const struct ptx_operand b[2]) {
-  struct part high = high_part(bits);
+  struct part high = part_high(bits);
   struct ptx_operand extended[2] = {a[0], a[1]};
   switch (op) {
     case OP_ADD:

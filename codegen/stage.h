@@ -1,0 +1,47 @@
+/* The stages of lowering one function, in their order. */
+#ifndef NVM_CODEGEN_STAGE_H
+#define NVM_CODEGEN_STAGE_H
+
+#include "codegen/lower.h"
+
+/* Lowers one function definition and appends its text to l->out. */
+enum nvm_status function_lower(struct lower *l, struct nvm_function *f);
+
+/* Replaces operands that are, or contain, constant expressions by instructions. */
+bool legalize_function(struct nvm_function *f);
+/* Makes aliases of aliases stand for what these stand for; once for the module. */
+void legalize_aliases(struct nvm_module *m);
+
+/* Gives phis and their operands shared registers where their live ranges do not interfere. */
+void coalesce_function(struct lower *l);
+
+/* Groups the operands of phis by edge, and sets l->block_rank. */
+bool phi_plan(struct lower *l);
+/* Whether the edge from → to needs any copy. */
+bool phi_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
+/* The copies for the edge from → to, as if done at once. True if any was emitted. */
+bool phi_copy_edge(struct lower *l, struct nvm_block from, struct nvm_block to);
+bool phi_in_block(const struct lower *l, struct nvm_block b);
+
+/* Removes the copies that the entries since `from` end with; registers numbered above first_temp of
+ * their class are temporaries of these entries. */
+void tidy_copies(struct lower *l, uint32_t from, const uint32_t first_temp[PTX_CLASS_COUNT]);
+
+/* Lanes of float that .f32x2 takes two at a time get registers of 64 bits, where that saves movs.
+ */
+void pairs_widen_registers(struct lower *l);
+
+/* `.loc` before an instruction whose source location differs from the previous one's. */
+void debug_write_location(struct lower *l, struct nvm_inst_id i);
+/* The names of inlined functions that .loc lines refer to, after all functions. */
+void debug_write_inlined_names(struct lower *l);
+
+/* Comments of --asm-verbose: the loop that a block is in, after its label; the IR instruction
+ * before its PTX. verbose_inst() returns the comment's entry for verbose_inst_end(), which removes
+ * it if no instruction followed. */
+bool verbose_plan(struct lower *l);
+void verbose_block(struct lower *l, struct nvm_block b);
+uint32_t verbose_inst(struct lower *l, struct nvm_inst_id i);
+void verbose_inst_end(struct lower *l, uint32_t before);
+
+#endif
