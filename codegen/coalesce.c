@@ -1,4 +1,4 @@
-/* Gives a phi and the values that it takes one register, where no two of them are alive at once.
+/* Coalescing: gives a phi and its operands one register if their live ranges do not interfere.
  *
  *     $L_loop:                                  $L_loop:
  *       add.s32 %r5, %r2, %r3;                    add.s32 %r2, %r2, %r3;
@@ -8,16 +8,15 @@
  *       bra.uni $L_loop;
  *
  * After Boissinot et al., "Revisiting Out-of-SSA Translation" (2009): congruence classes of phis
- * and their operands grow greedily, operands of back edges first, and two classes become one if no
- * member of the one is alive where a member of the other is made. Copies stand on edges (phi.c), so
- * a phi is made at the start of its block and an operand is read at the end of the block it comes
- * from. Departs from it in how it knows who is alive: only the values in question are followed,
- * from their reads back to their definitions, and what would take more than a number of steps that
- * is linear in the function is left as it was.
+ * and their operands grow greedily, operands of back edges first, and two classes are joined if no
+ * member of either is live where a member of the other is defined. Copies are on edges (phi.c), so
+ * a phi is defined at the start of its block and an operand is read at the end of its predecessor.
+ * Liveness is computed for the candidates only, from their reads back to their definitions, in a
+ * number of steps that is linear in the function; candidates beyond that are not coalesced.
  *
- * Reads are those of the code that is emitted: who gets no register of its own is computed where
- * its readers are, lanes may be read where their vectors lie (vector.c), and addresses are not
- * folded through sums that have registers down to a value that shares its own (address.c). */
+ * Reads are those of the emitted code: an instruction that is folded into its readers reads its
+ * operands where these are, and a lane instruction may have the registers of its operands (lane.c).
+ * select_address() does not fold addresses down to a base whose registers are shared. */
 #include "codegen/emit.h"
 #include "codegen/inst.h"
 #include "codegen/select.h"
@@ -27,11 +26,11 @@
 
 #include <stdlib.h>
 
-enum { MOST_MEMBERS = 32, MOST_DEPTH = 100 };
-#define AT_EDGE (UINT32_MAX - 1) /* positions behind all instructions of a block */
+enum { MAX_MEMBERS = 32, MAX_DEPTH = 100 };
+#define AT_EDGE (UINT32_MAX - 1) /* positions after all instructions of a block */
 #define LIVE_OUT UINT32_MAX
 
-/* In this block the value is read last at `position`, a number that grows along the block. */
+/* The last read of a value in a block, at an instruction's number in the block. */
 struct live {
   uint32_t block, position;
 };
@@ -41,21 +40,21 @@ struct read {
   uint32_t next; /* of the same candidate; 0: none */
 };
 
-/* A phi or what one takes; its class is a list that begins with `leader`. */
+/* A phi or an operand of one; its class is a list that begins with `leader`. */
 struct candidate {
   struct nvm_inst_id value;
   uint32_t reads;                 /* first in coalescer->reads */
   uint32_t live, live_count;      /* in coalescer->live, sorted by block */
   uint32_t leader, next, members; /* next: 0 ends the class; members: of a leader */
   uint32_t tied; /* the value that inline assembly overwrites with this one; 0: none */
-  bool unknown;  /* where it is alive would take too long to find out */
+  bool unknown;  /* its live range was not computed: too many steps */
 };
 
-/* Inline assembly and who reads its results: itself, or the one extractvalue of each in its block.
- */
+/* Inline assembly and the instructions that stand for its results: the call, or of a struct the
+ * only extractvalue of each member, in the same block. */
 struct assembly {
   struct nvm_inst_id call;
-  uint32_t *results; /* instructions; 0: nobody reads it */
+  uint32_t *results; /* instructions; 0: the result is not read */
   uint32_t count;
 };
 
@@ -63,8 +62,8 @@ struct coalescer {
   struct lower *l;
   uint32_t *position;                 /* by instruction; phis 0 */
   uint32_t *number;                   /* by instruction: candidate, 0: none */
-  uint32_t *entered, *touched, *slot; /* by block: the candidate that is alive at its start, that
-                                         has a place in `live`; which */
+  uint32_t *entered, *touched, *slot; /* by block: the last candidate found live at its start, the
+                                         last with an entry in `live`, and that entry */
   VEC(struct candidate) candidates;   /* [0]: dummy */
   VEC(struct read) reads;             /* [0]: dummy */
   VEC(struct live) live;
@@ -73,7 +72,7 @@ struct coalescer {
   uint64_t steps_left;
 };
 
-/* --- who may share --------------------------------------------------------------------------- */
+/* --- candidates ------------------------------------------------------------------------------ */
 
 /* Intrinsics that are one instruction a lane. */
 static bool is_one_instruction(const struct nvm_function *f, const struct nvm_inst *i) {
@@ -96,8 +95,8 @@ static bool is_candidate_type(struct lower *l, struct nvm_type type) {
          count == (type_is_vector(t, type) ? type_info(t, type)->count : 1);
 }
 
-/* Whether lowering writes a lane of the result only after it has read that lane of all operands:
- * numbers of 32 or 64 bits. */
+/* Whether the result may have the registers of an operand: lowering writes a lane only after it has
+ * read that lane of all operands. True of single instructions on 32 or 64 bits. */
 static bool reads_before_writing(struct lower *l, const struct nvm_inst *i) {
   const struct part *p = part_at(l, part_list(l, i->type), 0);
   if (p->kind > PART_DOUBLE || p->bits != p->container || p->bits < 32) return false;
@@ -144,8 +143,8 @@ static bool is_assembly(const struct lower *l, struct nvm_inst_id id) {
   return i->op == OP_CALL && asm_is_callee(l, call_callee(l->f, i));
 }
 
-/* Who reads the results of the call. False unless each has one reader at most, behind it in its
- * block. */
+/* Finds the instructions that read the call's results. False unless each result has at most one,
+ * after the call in the same block. */
 static bool find_readers(struct coalescer *c, struct assembly *a) {
   struct lower *l = c->l;
   const struct nvm_inst *call = function_inst(l->f, a->call);
@@ -183,7 +182,7 @@ static uint32_t times_read(const struct nvm_function *f, const struct nvm_inst *
   return times;
 }
 
-/* Results of the call, and the operands that are tied to them, may share registers. */
+/* Makes candidates of the call's results and the operands that are tied to them. */
 static void add_assembly(struct coalescer *c, struct nvm_inst_id id) {
   struct lower *l = c->l;
   struct assembly a = {.call = id};
@@ -202,7 +201,7 @@ static void add_assembly(struct coalescer *c, struct nvm_inst_id id) {
   }
 }
 
-/* Registers of a struct's members are those of their readers. */
+/* The call writes members of its struct to the registers of their extractvalues. */
 static void share_results(struct lower *l, const struct assembly *a) {
   const struct nvm_inst *call = function_inst(l->f, a->call);
   struct part_range parts = part_list(l, call->type);
@@ -224,12 +223,12 @@ static void share_results(struct lower *l, const struct assembly *a) {
   l->inst_regs[a->call.index] = first;
 }
 
-/* --- where they are read --------------------------------------------------------------------- */
+/* --- reads ----------------------------------------------------------------------------------- */
 
 static void add_read(struct coalescer *c, struct nvm_value v, struct live at, uint32_t depth) {
   struct lower *l = c->l;
   if (value_kind(v) != VALUE_INST || c->steps_left == 0) return;
-  c->steps_left = depth > MOST_DEPTH ? 0 : c->steps_left - 1;
+  c->steps_left = depth > MAX_DEPTH ? 0 : c->steps_left - 1;
   const struct nvm_inst *i = &l->f->insts.data[value_index(v)];
   uint32_t n = c->number[value_index(v)];
   if (n) {
@@ -257,7 +256,7 @@ static void collect_reads(struct coalescer *c, struct nvm_block b) {
   }
 }
 
-/* --- where they are alive -------------------------------------------------------------------- */
+/* --- liveness -------------------------------------------------------------------------------- */
 
 static void touch(struct coalescer *c, uint32_t n, struct live at) {
   if (c->touched[at.block] == n) {
@@ -304,9 +303,9 @@ static void find_live(struct coalescer *c, uint32_t n) {
     qsort(&c->live.data[v->live], v->live_count, sizeof(struct live), by_block);
 }
 
-/* Whether a is alive behind the place where b is made, or read by what makes it. */
-static bool is_alive_at(const struct coalescer *c, const struct candidate *a,
-                        const struct candidate *b) {
+/* Whether a is live after the definition of b, or read by it. */
+static bool is_live_at(const struct coalescer *c, const struct candidate *a,
+                       const struct candidate *b) {
   struct lower *l = c->l;
   const struct nvm_inst *maker = function_inst(l->f, b->value);
   struct live key = {maker->block.index, c->position[b->value.index]};
@@ -325,12 +324,12 @@ static void join(struct coalescer *c, uint32_t a, uint32_t b) {
   struct candidate *all = c->candidates.data;
   a = all[a].leader;
   b = all[b].leader;
-  if (a == b || all[a].members + all[b].members > MOST_MEMBERS) return;
+  if (a == b || all[a].members + all[b].members > MAX_MEMBERS) return;
   uint32_t last = a;
   for (uint32_t x = a; x; x = all[x].next) {
     for (uint32_t y = b; y; y = all[y].next)
-      if (all[x].unknown || all[y].unknown || is_alive_at(c, &all[x], &all[y]) ||
-          is_alive_at(c, &all[y], &all[x]))
+      if (all[x].unknown || all[y].unknown || is_live_at(c, &all[x], &all[y]) ||
+          is_live_at(c, &all[y], &all[x]))
         return;
     last = x;
   }
@@ -339,9 +338,9 @@ static void join(struct coalescer *c, uint32_t a, uint32_t b) {
   for (uint32_t y = b; y; y = all[y].next) all[y].leader = a;
 }
 
-/* --- all together ---------------------------------------------------------------------------- */
+/* --- joining --------------------------------------------------------------------------------- */
 
-/* Results exist from the call on. */
+/* Results are defined by the call, not by the extractvalues that stand for them. */
 static void place_results(struct coalescer *c) {
   for (uint32_t n = 0; n < c->assemblies.count; n++)
     for (uint32_t k = 0; k < c->assemblies.data[n].count; k++)
@@ -413,7 +412,7 @@ void coalesce_function(struct lower *l) {
   if (l->selection[i.index].wanted && is_assembly(l, i)) add_assembly(&c, i);
   FOR_EACH_BLOCK(f, b) collect_reads(&c, b);
   place_results(&c);
-  if (c.steps_left == 0 || arena->failed) return; /* some reads are not known */
+  if (c.steps_left == 0 || arena->failed) return; /* not all reads were found */
   for (uint32_t n = 1; n < c.candidates.count && !arena->failed; n++) find_live(&c, n);
   if (arena->failed) return;
   join_operands(&c, true);

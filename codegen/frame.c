@@ -1,22 +1,22 @@
 /* The thread's frame: one .local array, the "depot", in which allocas of constant size have fixed
  * places.
  *
- * Variables that never hold something at once lie over each other, as in LLVM's stack coloring: two
- * inlined copies of a function have one array between them. A variable holds something from an
- * access on, until its lifetime ends (or starts) by a marker, and what it holds is wanted where an
- * access may follow: two bit sets, a bit a variable, one propagated along the edges and one against
- * them. An access to a variable while another holds what is wanted keeps the two apart; nothing
- * else needs to. Only variables that are accessed by name take part: whose address is not stored,
- * compared or passed, but to memcpy and its kin. The others, and those beyond the first
- * MOST_SHARED, have places of their own, as have all in functions marked optnone, where people look
- * at variables in a debugger. Cost: linear in operands and edges times MOST_SHARED at worst. */
+ * Variables that are never live at once share a place, as in LLVM's stack coloring: two inlined
+ * copies of a function have one array together. A variable holds a value from an access until a
+ * lifetime marker, and the value is needed where an access may follow: two bit sets with a bit for
+ * each variable, one propagated along the edges and one against them. Two variables interfere if
+ * one is accessed while the other holds a value that is needed. Variables take part if their
+ * address does not escape: it is used by accesses and memcpy and the like, but not stored, compared
+ * or passed. The others, and those beyond the first MAX_SHARED, have places of their own, as have
+ * all in functions marked optnone, which are debugged. Cost: operands and edges times MAX_SHARED at
+ * worst. */
 #include "codegen/address.h"
 #include "codegen/emit.h"
 #include "codegen/inst.h"
 #include "codegen/report.h"
 #include "codegen/value.h"
 
-enum { MOST_SHARED = 64, MOST_ROUNDS = 8 /* for addresses that go around */ };
+enum { MAX_SHARED = 64, MAX_ROUNDS = 8 /* for addresses that depend on themselves */ };
 
 struct frame {
   uint32_t *places; /* by instruction: 1 + the offset of a fixed alloca; 0: none */
@@ -29,14 +29,14 @@ struct variable {
   struct nvm_inst_id inst;
   uint64_t bytes;
   uint32_t align; /* bytes */
-  uint64_t apart; /* those that it, and what lies over it, can't share the place with */
-  uint32_t over;  /* the variable in whose place it is; its own number mostly */
+  uint64_t apart; /* those that interfere with it or with a variable in the same place */
+  uint32_t over;  /* the variable whose place it has; mostly itself */
 };
 
-/* What an instruction does with variables. */
+/* An instruction that accesses or marks variables. */
 struct event {
   uint64_t variables;
-  uint64_t wanted; /* behind it */
+  uint64_t needed; /* after it */
   bool marker;     /* begins or ends the lifetime; else an access */
 };
 
@@ -48,13 +48,13 @@ struct frame_sharing {
   uint32_t *first_event, *end_event; /* by block */
   uint64_t *base;                    /* by instruction: the variables it may be an address in */
   uint64_t shared;                   /* the variables that take part */
-  uint64_t *held, *wanted;           /* by block: at its end, at its start */
+  uint64_t *held, *needed;           /* by block: at its end, at its start */
 };
 
 uint64_t frame_reserve(struct lower *l, uint64_t bytes, uint32_t align) {
   if (align > l->frame->align) l->frame->align = align;
   uint64_t at = (l->frame->bytes + align - 1) / align * align;
-  l->frame->bytes = at + (bytes ? bytes : 1); /* every object has an address of its own */
+  l->frame->bytes = at + (bytes ? bytes : 1); /* objects have distinct addresses */
   return at;
 }
 
@@ -63,7 +63,7 @@ static uint32_t alloca_align(const struct lower *l, const struct nvm_inst *i) {
                               i->flags & ALLOCA_ALIGN_MASK);
 }
 
-/* An alloca of constant size in the entry block has a fixed place. */
+/* An alloca of constant size in the entry block. */
 static bool is_fixed_alloca(const struct lower *l, const struct nvm_inst *i, uint64_t *bytes) {
   nvm_u128 count = 1;
   if (i->op != OP_ALLOCA || i->block.index != l->f->entry.index) return false;
@@ -75,8 +75,7 @@ static bool is_fixed_alloca(const struct lower *l, const struct nvm_inst *i, uin
   return *bytes <= UINT32_MAX;
 }
 
-/* --- accesses -----------------------------------------------------------------------------------
- */
+/* --- accesses --------------------------------------------------------------------------------- */
 
 static bool is_address(const struct nvm_function *f, const struct nvm_inst *i) {
   bool passes = i->op == OP_GEP || i->op == OP_BITCAST || i->op == OP_ADDRSPACECAST ||
@@ -88,7 +87,7 @@ static uint64_t base_of(const struct frame_sharing *w, struct nvm_value v) {
   return value_kind(v) == VALUE_INST ? w->base[value_index(v)] : 0;
 }
 
-/* Which variables addresses are in: until nothing is new, or too often for that. */
+/* Finds the variables that addresses may be in, as a fixpoint; gives up after MAX_ROUNDS. */
 static bool find_bases(struct frame_sharing *w) {
   VEC(struct nvm_inst_id) addresses = {0};
   bool changed = true;
@@ -105,14 +104,14 @@ static bool find_bases(struct frame_sharing *w) {
       changed |= base != w->base[addresses.data[n].index];
       w->base[addresses.data[n].index] = base;
     }
-    if (round == MOST_ROUNDS) w->shared = 0, changed = false;
+    if (round == MAX_ROUNDS) w->shared = 0, changed = false;
   }
   return true;
 }
 
 enum use { USE_ADDRESS, USE_ACCESS, USE_MARKER, USE_ESCAPE };
 
-static enum use judge_use(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
+static enum use use_kind(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
   if (is_address(f, i)) return USE_ADDRESS;
   switch ((enum op)i->op) {
     case OP_LOAD: return USE_ACCESS;
@@ -142,7 +141,7 @@ static bool note_events(struct frame_sharing *w) {
       struct event e = {.variables = 0};
       for (uint32_t k = 0; k < i->operand_count; k++) {
         uint64_t base = base_of(w, inst_operand(w->f, i, k));
-        enum use use = base ? judge_use(w->f, i, k) : USE_ADDRESS;
+        enum use use = base ? use_kind(w->f, i, k) : USE_ADDRESS;
         if (use == USE_ESCAPE) w->shared &= ~base;
         else if (use != USE_ADDRESS) e.variables |= base;
         e.marker |= use == USE_MARKER && !(base & (base - 1));
@@ -154,10 +153,9 @@ static bool note_events(struct frame_sharing *w) {
   return true;
 }
 
-/* --- what holds something and is wanted
- * ------------------------------------------------------------ */
+/* --- values that are held and needed ---------------------------------------------------------- */
 
-static uint64_t behind(const struct frame_sharing *w, uint32_t block, uint64_t held) {
+static uint64_t held_after(const struct frame_sharing *w, uint32_t block, uint64_t held) {
   for (uint32_t k = w->first_event[block]; k < w->end_event[block]; k++) {
     const struct event *e = &w->events.data[k];
     held = e->marker ? held & ~e->variables : held | e->variables;
@@ -165,13 +163,13 @@ static uint64_t behind(const struct frame_sharing *w, uint32_t block, uint64_t h
   return held & w->shared;
 }
 
-static uint64_t before(struct frame_sharing *w, uint32_t block, uint64_t wanted) {
+static uint64_t needed_before(struct frame_sharing *w, uint32_t block, uint64_t needed) {
   for (uint32_t k = w->end_event[block]; k-- > w->first_event[block];) {
     struct event *e = &w->events.data[k];
-    e->wanted = wanted;
-    wanted = e->marker ? wanted & ~e->variables : wanted | e->variables;
+    e->needed = needed;
+    needed = e->marker ? needed & ~e->variables : needed | e->variables;
   }
-  return wanted & w->shared;
+  return needed & w->shared;
 }
 
 static uint64_t neighbours(const struct frame_sharing *w, bool forwards, struct nvm_block b) {
@@ -182,17 +180,17 @@ static uint64_t neighbours(const struct frame_sharing *w, bool forwards, struct 
       all |= w->held[d->predecessors[k].index];
   else
     for (uint32_t k = 0, n = block_successor_count(w->f, b); k < n; k++)
-      all |= w->wanted[block_successor(w->f, b, k).index];
+      all |= w->needed[block_successor(w->f, b, k).index];
   return all;
 }
 
-/* Blocks whose neighbours changed are looked at again, each at most once for each variable. */
-static bool spread(struct frame_sharing *w, bool forwards) {
+/* A worklist of blocks whose neighbours changed; each is visited at most once for each variable. */
+static bool propagate(struct frame_sharing *w, bool forwards) {
   const struct dominance *d = &w->l->dominance;
   VEC(struct nvm_block) work = {0};
   struct arena *arena = &w->l->function_arena;
   bool *queued = arena_alloc(arena, w->f->blocks.count * sizeof *queued);
-  uint64_t *state = forwards ? w->held : w->wanted;
+  uint64_t *state = forwards ? w->held : w->needed;
   if (!queued) return false;
   for (struct nvm_block b = forwards ? w->f->last_block : w->f->entry; b.index;
        b = forwards ? function_block(w->f, b)->previous : function_block(w->f, b)->next) {
@@ -202,7 +200,7 @@ static bool spread(struct frame_sharing *w, bool forwards) {
   while (work.count) {
     struct nvm_block b = work.data[--work.count];
     uint64_t in = neighbours(w, forwards, b),
-             out = forwards ? behind(w, b.index, in) : before(w, b.index, in);
+             out = forwards ? held_after(w, b.index, in) : needed_before(w, b.index, in);
     queued[b.index] = false;
     if (out == state[b.index]) continue;
     state[b.index] = out;
@@ -218,7 +216,7 @@ static bool spread(struct frame_sharing *w, bool forwards) {
   return true;
 }
 
-static void keep_apart(struct frame_sharing *w, uint64_t some, uint64_t others) {
+static void set_apart(struct frame_sharing *w, uint64_t some, uint64_t others) {
   for (; some; some &= some - 1) w->variables.data[__builtin_ctzll(some)].apart |= others;
 }
 
@@ -227,23 +225,21 @@ static void find_conflicts(struct frame_sharing *w) {
     uint64_t held = neighbours(w, true, b);
     for (uint32_t k = w->first_event[b.index]; k < w->end_event[b.index]; k++) {
       const struct event *e = &w->events.data[k];
-      uint64_t live = e->variables | (held & e->wanted);
+      uint64_t live = e->variables | (held & e->needed);
       if (!e->marker && live & (live - 1)) {
-        keep_apart(w, e->variables, live);
-        keep_apart(w, live, e->variables);
+        set_apart(w, e->variables, live);
+        set_apart(w, live, e->variables);
       }
       held = e->marker ? held & ~e->variables : held | e->variables;
     }
   }
 }
 
-/* --- places -------------------------------------------------------------------------------------
- */
+/* --- places ----------------------------------------------------------------------------------- */
 
-/* Lays variables over the first before them that neither they nor what lies there are to be apart
- * from. */
-static void lay_over(struct frame_sharing *w) {
-  for (uint32_t v = 0; v < w->variables.count && v < MOST_SHARED; v++) {
+/* Gives each variable the place of the first one before it that it does not interfere with. */
+static void assign_shared_places(struct frame_sharing *w) {
+  for (uint32_t v = 0; v < w->variables.count && v < MAX_SHARED; v++) {
     struct variable *variable = &w->variables.data[v];
     for (uint32_t k = 0; k < v && w->shared >> v & 1 && variable->over == v; k++) {
       struct variable *other = &w->variables.data[k];
@@ -260,22 +256,22 @@ static bool share_places(struct frame_sharing *w) {
   const struct nvm_function *f = w->f;
   const struct attr_table_data *a = &f->module->attributes;
   struct arena *arena = &w->l->function_arena;
-  uint32_t count = w->variables.count < MOST_SHARED ? w->variables.count : MOST_SHARED;
+  uint32_t count = w->variables.count < MAX_SHARED ? w->variables.count : MAX_SHARED;
   if (count < 2 || attrset_find(a, attrlist_info(a, f->attributes)->function, ATTR_OPTNONE))
     return true;
-  w->shared = ~UINT64_C(0) >> (MOST_SHARED - count);
+  w->shared = ~UINT64_C(0) >> (MAX_SHARED - count);
   w->base = arena_alloc(arena, f->insts.count * sizeof *w->base);
   w->first_event = arena_alloc(arena, f->blocks.count * sizeof *w->first_event);
   w->end_event = arena_alloc(arena, f->blocks.count * sizeof *w->end_event);
   w->held = arena_alloc(arena, f->blocks.count * sizeof *w->held);
-  w->wanted = arena_alloc(arena, f->blocks.count * sizeof *w->wanted);
-  if (!w->base || !w->first_event || !w->end_event || !w->held || !w->wanted) return false;
+  w->needed = arena_alloc(arena, f->blocks.count * sizeof *w->needed);
+  if (!w->base || !w->first_event || !w->end_event || !w->held || !w->needed) return false;
   for (uint32_t v = 0; v < count; v++) w->base[w->variables.data[v].inst.index] = UINT64_C(1) << v;
   if (!find_bases(w) || !note_events(w)) return false;
   if (!(w->shared & (w->shared - 1))) return true;
-  if (!spread(w, true) || !spread(w, false)) return false;
+  if (!propagate(w, true) || !propagate(w, false)) return false;
   find_conflicts(w);
-  lay_over(w);
+  assign_shared_places(w);
   return true;
 }
 
@@ -325,7 +321,6 @@ struct address frame_address(const struct lower *l, uint64_t offset) {
   return (struct address){ptx_at_symbol(l->frame->name, (int64_t)offset), PTX_MOD_LOCAL, 1};
 }
 
-/* The address of a place in the frame as a pointer of the given address space. */
 struct ptx_reg frame_pointer(struct lower *l, uint64_t offset, uint32_t address_space) {
   bool wide = layout_pointer_bits(&l->module->layout, address_space) == 64;
   bool generic_wide = layout_pointer_bits(&l->module->layout, 0) == 64;
@@ -339,7 +334,7 @@ struct ptx_reg frame_pointer(struct lower *l, uint64_t offset, uint32_t address_
   return generic;
 }
 
-/* PTX's alloca moves the stack pointer; it wants a constant alignment. */
+/* PTX's alloca moves the stack pointer; its alignment must be constant. */
 static void lower_dynamic_alloca(struct lower *l, const struct nvm_inst *i, struct ptx_reg to) {
   struct nvm_type type = {i->aux};
   uint64_t each = layout_alloc_size(&l->module->layout, &l->module->types, type);

@@ -1,19 +1,19 @@
-/* Floats that travel in pairs get one register of 64 bits.
+/* Pairs of floats in one register of 64 bits.
  *
- * Sums and products of two floats at once (.f32x2) take registers of 64 bits, where all else of
- * codegen has a register for each lane, so that lowering joins lanes in front of each and parts
- * them behind it:
+ * Sums and products of two floats (.f32x2) take registers of 64 bits, but all other code has a
+ * register for each lane, so that lowering joins lanes before each of them and splits them after
+ * it:
  *
  *     ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [..];      ld.global.v2.b64 {%rd8, %rd9}, [..];
  *     mov.b64 %rd1, {%f1, %f2};
  *     mul.rn.f32x2 %rd3, %rd1, %rd2;              →     mul.rn.f32x2 %rd10, %rd8, %rd2;
  *     mov.b64 {%f5, %f6}, %rd3;
  *
- * Two registers that some mov.b64 joins or parts are a pair if neither belongs to another. It moves
- * into a register of its own where that saves instructions, each counted 8 times for each loop
- * around it: those movs go; wide accesses of pairs become accesses of 64-bit elements; whoever
- * reads one lane has the pair parted in front of it, and two neighbouring instructions that write
- * the lanes are followed by a mov that joins them. Linear in the entries. */
+ * Two registers that a mov.b64 joins or splits are a pair if neither belongs to another pair. It
+ * gets a 64-bit register where that saves instructions, weighted by 8 for each loop around them:
+ * those movs are removed; vector accesses of pairs become accesses of 64-bit elements; the pair is
+ * split before an instruction that reads one lane, and joined after two neighbouring instructions
+ * that write its lanes. Linear in the entries. */
 #include "codegen/lane.h"
 #include "codegen/stage.h"
 #include "ptx/check.h"
@@ -22,7 +22,7 @@ struct pair {
   struct ptx_operand lane[2];
   struct ptx_reg wide;
   int64_t gain; /* instructions saved; the pair is kept where it is positive */
-  bool torn;    /* mentioned in a way that has no form for pairs */
+  bool torn;    /* used in a way that has no form for pairs */
 };
 
 struct pairing {
@@ -32,10 +32,11 @@ struct pairing {
   uint32_t count;
   VEC(struct pair) pairs;
   uint32_t *pair_of;    /* by number of the float register: 1 + pair */
-  struct ptx_reg *same; /* by number of the 64-bit register: the one that stands for it */
-  bool *temporary;      /* the same: read or written by one .f32x2 alone */
+  struct ptx_reg *same; /* by number of the 64-bit register: its replacement */
+  bool *temporary;      /* the same: used by one .f32x2 and one mov only */
   int32_t *depth;       /* by entry: loops around it */
-  VEC(struct ptx_operand) constants; /* in temporaries, since the last label: register, value */
+  VEC(struct ptx_operand)
+  constants; /* moved to temporaries since the last label: register, value */
 };
 
 static struct ptx_operand *operand(const struct pairing *p, const struct ptx_entry *e, uint32_t k) {
@@ -56,7 +57,7 @@ static struct pair *pair_with(const struct pairing *p, struct ptx_operand o) {
   return n ? &p->pairs.data[n - 1] : NULL;
 }
 
-/* The pair that the two operands at `o` are, in that order. */
+/* The pair of the two operands at `o`, in that order; NULL if they are none. */
 static struct pair *pair_at(const struct pairing *p, const struct ptx_operand *o) {
   struct pair *x = pair_with(p, o[0]);
   return x && x == pair_with(p, o[1]) && x->lane[0].reg.bits == o[0].reg.bits &&
@@ -80,8 +81,7 @@ static struct ptx_operand *lanes_of_move(const struct pairing *p, const struct p
              : NULL;
 }
 
-/* The vector that a plain access moves whose lanes are pairs, all kept or (`any`) not; else NULL.
- */
+/* The vector operand of a plain access whose lanes are pairs, kept or (`any`) not; else NULL. */
 static struct ptx_operand *paired_access(const struct pairing *p, const struct ptx_entry *e,
                                          bool any) {
   if ((e->op != PTX_LD && e->op != PTX_ST) || modifier(p, e, 1) != PTX_MOD_F32) return NULL;
@@ -94,7 +94,7 @@ static struct ptx_operand *paired_access(const struct pairing *p, const struct p
   return v;
 }
 
-/* Whether entry n and the next write a pair's lanes and read neither. */
+/* The pair whose lanes entries n and n + 1 write without reading them; else NULL. */
 static struct pair *written_pair(const struct pairing *p, uint32_t n) {
   const struct ptx_entry *e = &p->entries[n];
   struct ptx_operand to[2];
@@ -113,8 +113,7 @@ static struct pair *written_pair(const struct pairing *p, uint32_t n) {
   return x;
 }
 
-/* What both lanes are set to, as one operand, if entries n and n + 1 only copy a pair or constants.
- */
+/* The source of both lanes as one operand, if entries n and n + 1 copy a pair or constants. */
 static bool copied_pair(const struct pairing *p, uint32_t n, struct ptx_operand *from) {
   const struct ptx_entry *e = &p->entries[n];
   if (e[0].op != PTX_MOV || e[1].op != PTX_MOV) return false;
@@ -125,8 +124,7 @@ static bool copied_pair(const struct pairing *p, uint32_t n, struct ptx_operand 
   return x ? is_kept(x) : v[0].kind == PTX_OPERAND_F32 && v[1].kind == PTX_OPERAND_F32;
 }
 
-/* --- which pairs
- * ---------------------------------------------------------------------------------------------- */
+/* --- which pairs ------------------------------------------------------------------------------ */
 
 static void claim(struct pairing *p, const struct ptx_operand lanes[2]) {
   struct pair *a = pair_with(p, lanes[0]), *b = pair_with(p, lanes[1]);
@@ -139,7 +137,7 @@ static void claim(struct pairing *p, const struct ptx_operand lanes[2]) {
   for (uint32_t k = 0; k < 2; k++) p->pair_of[ptx_reg_number(lanes[k].reg)] = p->pairs.count;
 }
 
-/* Loops by jumps backward: all between a label and a jump to it. */
+/* Loop depth: entries between a label and a later jump to it are in a loop. */
 static void find_depths(struct pairing *p, uint32_t *place) {
   for (uint32_t n = 0; n < p->count; n++) {
     const struct ptx_entry *e = &p->entries[n];
@@ -160,7 +158,7 @@ static void count_single(struct pairing *p, struct ptx_operand o, bool written, 
   x->torn |= written;
 }
 
-/* What entry n means for the pairs that it mentions; the number of entries looked at. */
+/* Adds the gain of entry n to the pairs that it uses; returns the number of entries counted. */
 static uint32_t count_entry(struct pairing *p, uint32_t n) {
   const struct ptx_entry *e = &p->entries[n];
   struct ptx_reg wide;
@@ -184,7 +182,7 @@ static uint32_t count_entry(struct pairing *p, uint32_t n) {
   return written ? 2 : 1;
 }
 
-/* Registers between .f32x2 and the movs around it are the pairs' own. */
+/* Temporaries between .f32x2 and its movs are replaced by the pairs' registers. */
 static void find_same(struct pairing *p) {
   for (uint32_t n = 0; n < p->count; n++) {
     const struct ptx_entry *e = &p->entries[n];
@@ -195,9 +193,7 @@ static void find_same(struct pairing *p) {
   }
 }
 
-/* --- rewriting
- * ------------------------------------------------------------------------------------------------
- */
+/* --- rewriting -------------------------------------------------------------------------------- */
 
 static void move(struct pairing *p, struct ptx_operand to, struct ptx_operand from) {
   emit2(p->l, PTX_MOV, PTX_MODS(PTX_MOD_B64), to, from);
@@ -220,8 +216,8 @@ static void widen_access(struct pairing *p, struct ptx_entry *e, struct ptx_oper
   *v = lanes[0];
 }
 
-/* Parts kept pairs of which the entry reads a lane. */
-static void part_for(struct pairing *p, const struct ptx_entry *e, uint32_t first) {
+/* Splits kept pairs of which the entry reads a lane. */
+static void split_for(struct pairing *p, const struct ptx_entry *e, uint32_t first) {
   struct pair *done = NULL;
   for (uint32_t j = first; j < e->operand_count; j++) {
     struct ptx_operand o = *operand(p, e, j);
@@ -234,7 +230,7 @@ static void part_for(struct pairing *p, const struct ptx_entry *e, uint32_t firs
   }
 }
 
-/* A constant pair is the one of the same value that stands in front of it in the block. */
+/* Whether an earlier register of the block holds the constant pair that this entry moves. */
 static bool shares_constant(struct pairing *p, const struct ptx_entry *e) {
   if (e->op != PTX_MOV || modifier(p, e, 1) != PTX_MOD_B64 ||
       operand(p, e, 1)->kind != PTX_OPERAND_INT)
@@ -246,13 +242,13 @@ static bool shares_constant(struct pairing *p, const struct ptx_entry *e) {
       p->same[ptx_reg_number(both[0].reg)] = p->constants.data[k].reg;
       return true;
     }
-  enum { MOST_CONSTANTS = 16 };
-  for (uint32_t k = 0; k < 2 && p->constants.count < MOST_CONSTANTS; k++)
+  enum { MAX_CONSTANTS = 16 };
+  for (uint32_t k = 0; k < 2 && p->constants.count < MAX_CONSTANTS; k++)
     if (!VEC_PUSH(&p->l->function_arena, &p->constants, both[k])) p->constants.count = 0;
   return false;
 }
 
-/* Entry n as it will be; the number of entries done. */
+/* Rewrites entry n; returns the number of entries that are done. */
 static uint32_t rewrite_entry(struct pairing *p, uint32_t n) {
   struct ptx_entry e = p->entries[n];
   struct ptx_reg wide;
@@ -264,9 +260,9 @@ static uint32_t rewrite_entry(struct pairing *p, uint32_t n) {
   struct ptx_operand *lanes = lanes_of_move(p, &e, &wide), *v, from;
   struct pair *x = lanes ? pair_at(p, lanes) : NULL, *written = written_pair(p, n);
   if (is_kept(x)) {
-    bool parts = operand(p, &e, 0)->kind == PTX_OPERAND_VECTOR;
+    bool splits = operand(p, &e, 0)->kind == PTX_OPERAND_VECTOR;
     if (!p->temporary[ptx_reg_number(wide)])
-      move(p, ptx_r(parts ? x->wide : wide), ptx_r(parts ? wide : x->wide));
+      move(p, ptx_r(splits ? x->wide : wide), ptx_r(splits ? wide : x->wide));
     return 1;
   }
   if ((v = paired_access(p, &e, false)) != NULL) widen_access(p, &e, v);
@@ -282,14 +278,14 @@ static uint32_t rewrite_entry(struct pairing *p, uint32_t n) {
           o->kind == PTX_OPERAND_REG ? p->same[ptx_reg_number(o->reg)] : (struct ptx_reg){0};
       if (!ptx_reg_is_none(same)) o->reg = same;
     }
-  else part_for(p, &e, loads_lanes || is_kept(written) ? 1 : 0);
+  else split_for(p, &e, loads_lanes || is_kept(written) ? 1 : 0);
   ptx_add_entry(p->pf, e);
   for (uint32_t k = 0; loads_lanes && k < operand(p, &e, 0)->count; k += 2) {
     x = pair_at(p, &p->pf->operands.data[operand(p, &e, 0)->first + k]);
     if (is_kept(x)) move(p, ptx_r(x->wide), lanes_of(p, x));
   }
   if (!is_kept(written)) return 1;
-  part_for(p, &p->entries[n + 1], 1);
+  split_for(p, &p->entries[n + 1], 1);
   ptx_add_entry(p->pf, p->entries[n + 1]);
   move(p, ptx_r(written->wide), lanes_of(p, written));
   return 2;
@@ -301,7 +297,7 @@ static void mention(uint8_t *mentions, struct ptx_operand o) {
     mentions[ptx_reg_number(o.reg)]++;
 }
 
-/* Notes the pairs and temporaries; false if there is text that names registers. */
+/* Finds the pairs and temporaries; false if there is raw text, which may name registers. */
 static bool find_pairs(struct pairing *p, uint8_t *mentions) {
   for (uint32_t n = 0; n < p->count; n++) {
     const struct ptx_entry *e = &p->entries[n];

@@ -1,12 +1,12 @@
-/* Removes the copies that lowering one IR instruction ends with.
+/* Removes the copies at the end of what one IR instruction was lowered to.
  *
  *     add.s64  %rd7, %rd1, %rd2;            add.s64  %rd3, %rd1, %rd2;
  *     mov.b64  %rd3, %rd7;           →
  *
- * Helpers of codegen return their result in a register of their own, and the result's register gets
- * a copy. Where that temporary was made by the same IR instruction and only the copy reads it, its
- * definition can write the result directly. Only straight ends are looked at: trailing copies, and
- * definitions a few entries before them. */
+ * Helper functions return their result in a new register, which is then copied to the result's
+ * register. If the same IR instruction defined that temporary and only the copy reads it, its
+ * definition writes the result directly. Only trailing copies are removed, and only if the
+ * definition is at most LOOK_BACK entries before. */
 #include "codegen/stage.h"
 #include "ptx/check.h"
 
@@ -50,7 +50,7 @@ static bool mentions(const struct lower *l, const struct ptx_operand *o, struct 
 }
 
 static bool entry_mentions(const struct lower *l, const struct ptx_entry *e, struct ptx_reg r) {
-  if (e->kind != PTX_INST) return true; /* labels, scopes: do not look further */
+  if (e->kind != PTX_INST) return true; /* labels and scopes end the search */
   if (e->guard.bits == r.bits) return true;
   for (uint32_t k = 0; k < e->operand_count; k++)
     if (mentions(l, operand_of(l, e, k), r)) return true;
