@@ -1,23 +1,20 @@
-/* Parameters and results: how values travel through .param space, the same way as code of other
- * compilers has it, since modules are linked with each other.
+/* How values are passed in .param space, as other compilers do it, because modules are linked.
  *
  *   integers up to 32 bits       .b32 in device functions, extended; .u8 .u16 .u32 in kernels
  *   integers up to 64, pointers  .b64; .u64 in kernels (32-bit pointers: as 32-bit integers)
  *   float, double                .b32 .b64; .f32 .f64 in kernels
  *   everything else              .align A .b8 x[N]: half, bfloat, wider integers, vectors, arrays
- *                                and structs as they lie in memory; what a byval pointer points to
+ *                                and structs as in memory; the object of a byval pointer
  *   nothing                      types without bytes
  *
- * A byval argument is a pointer to the callee's own copy. It is copied into the frame, unless all
- * that is done with it is loading: then the loads read .param itself. */
+ * A byval argument is a pointer to the callee's own copy (byval.c). */
 #include "codegen/abi.h"
 #include "codegen/emit.h"
 #include "codegen/memory.h"
 #include "codegen/report.h"
 #include "codegen/symbol.h"
 
-/* --- the rules ---------------------------------------------------------------------------------
- */
+/* --- the rules -------------------------------------------------------------------------------- */
 
 static const struct attrlist_info *list_of(const struct lower *l, struct nvm_value function) {
   return attrlist_info(&l->module->attributes, module_function(l->module, function)->attributes);
@@ -44,7 +41,7 @@ const struct nvm_attr *abi_attr(const struct lower *l, const struct abi *abi, ui
 }
 
 /* Alignments by number (0 the result, 1 the first parameter) are written as number << 16 | bytes:
- * in the function's annotations and in !callalign of a call of which the callee is not known. */
+ * in the function's annotations and in !callalign of a call whose callee is not known. */
 static bool packed_align(uint64_t packed, uint32_t i, uint32_t *align) {
   uint32_t number = i == ABI_RESULT ? 0 : i + 1;
   uint32_t bytes = packed & 0xffff;
@@ -76,7 +73,7 @@ static bool call_align(const struct lower *l, struct nvm_meta node, uint32_t i, 
   return false;
 }
 
-/* The alignment that is asked for beside the type's own; 0: none. */
+/* The alignment that is given in addition to the type's; 0: none. */
 static uint32_t written_align(const struct lower *l, const struct abi *abi, uint32_t i) {
   uint32_t align = 0;
   const struct nvm_attr *a = abi_attr(l, abi, i, ATTR_ALIGNSTACK);
@@ -86,13 +83,13 @@ static uint32_t written_align(const struct lower *l, const struct abi *abi, uint
   return align;
 }
 
-enum { MOST_PARAM_ALIGN = 128 }; /* bytes; what ptxas takes */
+enum { MAX_PARAM_ALIGN = 128 }; /* bytes; the limit of ptxas */
 
 static struct passing pass_bytes(const struct lower *l, struct nvm_type type, uint32_t align) {
   const struct type_table *t = &l->module->types;
   uint64_t bytes = layout_alloc_size(&l->module->layout, t, type);
   if (align == 0) align = layout_align(&l->module->layout, t, type);
-  if (align > MOST_PARAM_ALIGN) align = MOST_PARAM_ALIGN;
+  if (align > MAX_PARAM_ALIGN) align = MAX_PARAM_ALIGN;
   return (struct passing){bytes ? PASS_BYTES : PASS_NOTHING, bytes, align, false, type, 0};
 }
 
@@ -149,8 +146,7 @@ static struct passing pass_byval(struct lower *l, const struct abi *abi, uint32_
   if (written > p.align) p.align = written;
   if (more > p.align) p.align = more;
   p.is_byval = true;
-  p.pointer_align =
-      written ? written : p.align; /* what the caller knows; the callee's copy may have more */
+  p.pointer_align = written ? written : p.align; /* the callee's copy may have more */
   if (l->options->wide_byval_params && p.align < 4 && !is_kernel(l, abi)) p.align = 4;
   return p;
 }
@@ -196,8 +192,7 @@ bool abi_may_write_noreturn(const struct lower *l) {
   return tgt_satisfies(l->target, ptx, tgt_need_of(TGT_NEED_NORETURN));
 }
 
-/* --- moving values ------------------------------------------------------------------------------
- */
+/* --- moving values ---------------------------------------------------------------------------- */
 
 static struct memory_access aligned_to(uint32_t align) {
   unsigned log2 = 0;
@@ -205,7 +200,7 @@ static struct memory_access aligned_to(uint32_t align) {
   return (struct memory_access){.align_log2 = log2 + 1};
 }
 
-/* The number that a scalar part is in .param: i1 and small integers extended to 32 bits. */
+/* A scalar part as .param has it: i1 and small integers extended to 32 bits. */
 static struct ptx_operand widened(struct lower *l, const struct part *p, struct ptx_operand v,
                                   bool is_signed) {
   uint32_t bits = p->bits <= 32 ? 32 : 64;

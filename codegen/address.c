@@ -1,5 +1,4 @@
-/* Addresses: the best base + offset for a pointer, getelementptr, and places in the thread's frame
- * (frame.c). */
+/* Addresses of accesses, and getelementptr. */
 #include "codegen/address.h"
 #include "codegen/inst.h"
 #include "codegen/lane.h"
@@ -33,9 +32,8 @@ struct wide_product {
 };
 enum { WIDE_PRODUCTS = 32 };
 
-/* v * step in 64 bits; `index` holds v. ptxas makes one instruction of such a product and each of
- * its sums, but two or three of a mad.wide; so a product that was made on the way here is as good
- * as a new one. */
+/* v * step in 64 bits; `index` holds v. ptxas makes one instruction of mul.wide and each of its
+ * sums, but two or three of a mad.wide; so a product of a dominating block is reused. */
 static struct ptx_reg widen_product(struct lower *l, struct nvm_value v, struct ptx_operand index,
                                     const struct part *p, bool is_signed, uint64_t step) {
   struct nvm_block here = function_inst(l->f, l->inst)->block;
@@ -54,8 +52,8 @@ static struct ptx_reg widen_product(struct lower *l, struct nvm_value v, struct 
   return product;
 }
 
-/* base + index * step, where the offset has the pointer's width; `index` holds v, or a lane of a
- * vector: no value. */
+/* base + index * step, in the pointer's width; `index` holds v, or a lane of a vector: VALUE_NULL.
+ */
 static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struct nvm_value v,
                                  struct ptx_operand index, const struct part *p, bool is_signed,
                                  uint64_t step, bool wide) {
@@ -85,7 +83,7 @@ static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struc
   return sum;
 }
 
-/* One lane: base + the sum of index * step, the constant rest added last. */
+/* One lane: base + the sum of index * step, constants last. */
 static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const struct lanes *operands,
                            uint32_t lane, struct ptx_reg to) {
   bool wide = ptx_reg_class(to) == PTX_B64;

@@ -1,5 +1,5 @@
-/* Byval parameters that are read in place: where all that is done with the pointer is loading, the
- * loads read .param itself, and the parameter is not copied into the frame. */
+/* Byval parameters that are read in place: if the pointer is only loaded from, the loads read
+ * .param itself, and the parameter is not copied into the frame. */
 #include "codegen/abi.h"
 #include "codegen/part.h"
 #include "codegen/value.h"
@@ -11,7 +11,7 @@ struct byval {
   uint32_t *base; /* by instruction: 1 + the argument that its address is based on; 0: none */
 };
 
-/* Which argument a pointer is based on: 1 + its number, 0: none that is looked for. */
+/* 1 + the candidate argument that a pointer is based on; 0: none. */
 static uint32_t base_argument(const uint32_t *base_of, const bool *candidate,
                               struct nvm_value pointer) {
   if (value_kind(pointer) == VALUE_ARG && candidate[value_index(pointer)])
@@ -25,11 +25,11 @@ static bool is_memcpy_source(const struct lower *l, const struct nvm_inst *i, ui
          module_function(l->module, callee)->intrinsic == INTRINSIC_memcpy;
 }
 
-/* One of several addresses: in the parameter if all are in the same. */
+/* Selects one of several addresses: in a parameter if all are in the same. */
 static bool is_join(const struct nvm_inst *i) { return i->op == OP_PHI || i->op == OP_SELECT; }
 
-/* Loads, and what addresses them: any in kernels, constant offsets in device functions, where the
- * address of .param is no number. */
+/* Loads and their addresses: any in kernels; constant offsets in device functions, where addresses
+ * in .param cannot be computed. */
 static bool reads_in_place(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
   if (i->op == OP_LOAD) return memory_access_unpack(i->aux).ordering == ORDER_NONE;
   if (i->op == OP_CALL) return function_is_kernel(l->f) && is_memcpy_source(l, i, k);
@@ -39,8 +39,8 @@ static bool reads_in_place(const struct lower *l, const struct nvm_inst *i, uint
   return function_is_kernel(l->f) || gep_constant_offset(l->f, i, &offset);
 }
 
-/* One walk over the function: follows addresses through getelementptr and strikes out arguments
- * that are used in any other way. True if something new was found. */
+/* One walk over the function: follows addresses through getelementptr and rejects arguments that
+ * are used in any other way. True if something changed. */
 static bool follow_params(struct lower *l, uint32_t *base_of, bool *candidate) {
   bool changed = false;
   FOR_EACH_BLOCK(l->f, b)
@@ -61,7 +61,7 @@ static bool follow_params(struct lower *l, uint32_t *base_of, bool *candidate) {
   return changed;
 }
 
-/* Strikes out arguments whose address meets another one. */
+/* Rejects arguments whose address is joined with another one. */
 static void check_joins(const struct lower *l, const uint32_t *base_of, bool *candidate) {
   FOR_EACH_BLOCK(l->f, b)
   FOR_EACH_INST(l->f, b, id) {
@@ -77,8 +77,7 @@ static void check_joins(const struct lower *l, const uint32_t *base_of, bool *ca
   }
 }
 
-/* A walk follows all chains of addresses that stand in the
- * order of their blocks. */
+/* One walk follows all chains of addresses whose blocks are in order. */
 void byval_plan(struct lower *l, const struct parameter *parameters, uint32_t count) {
   enum { MAX_WALKS = 8 };
   bool any = false;
@@ -96,7 +95,7 @@ void byval_plan(struct lower *l, const struct parameter *parameters, uint32_t co
   struct byval *b = arena_alloc(&l->function_arena, sizeof *b);
   if (!base_of || !names || !b) return;
   for (int walks = 0; follow_params(l, base_of, candidate); walks++)
-    if (walks == MAX_WALKS) return; /* blocks in an odd order: copy */
+    if (walks == MAX_WALKS) return; /* blocks in an unusual order */
   check_joins(l, base_of, candidate);
   for (uint32_t a = 0; a < count; a++)
     if (candidate[a]) names[a] = parameters[a].name;

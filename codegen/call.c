@@ -9,9 +9,9 @@
  *   }
  *
  * A callee that is not known, or whose .param variables differ from those of the call's type, is
- * called through a register with a .callprototype (as of LLVM 20; ptxas refuses a direct call).
- * Further arguments of variadic calls lie one after the other, each with its own alignment, in an
- * area of the caller's frame; the callee gets its address as one more parameter (as of LLVM 19). */
+ * called through a register with a .callprototype (as in LLVM 20; ptxas refuses a direct call).
+ * Variable arguments are stored in an area of the caller's frame, each with its own alignment; its
+ * address is the callee's last parameter (as in LLVM 19). */
 #include "codegen/abi.h"
 #include "codegen/emit.h"
 #include "codegen/inst.h"
@@ -22,8 +22,7 @@
 #include "codegen/value.h"
 #include "target/reflect.h"
 
-/* --- what a call calls --------------------------------------------------------------------------
- */
+/* --- the callee ------------------------------------------------------------------------ */
 
 struct call {
   const struct nvm_inst *inst;
@@ -60,8 +59,7 @@ static bool same_variable(struct passing a, struct passing b) {
   return a.kind == b.kind && a.bytes == b.bytes && (a.kind != PASS_BYTES || a.align == b.align);
 }
 
-/* Whether a call of this ABI passes what the function takes: as PTX, so that ptr and i64 are the
- * same. */
+/* Whether a call of this ABI has the same .param variables as the function; ptr and i64 do. */
 static bool passes_alike(struct lower *l, struct abi call, struct nvm_value callee) {
   struct abi own = abi_of_function(l, callee);
   if (type_equal(call.type, own.type)) return true;
@@ -95,19 +93,18 @@ static struct nvm_value argument(const struct lower *l, const struct call *c, ui
   return inst_operand(l->f, c->inst, k);
 }
 
-/* --- arguments ----------------------------------------------------------------------------------
- */
+/* --- arguments -------------------------------------------------------------------------------- */
 
-/* One argument on its way: everything that it takes is in registers before the scope begins. */
+/* A prepared argument: its values are in registers before the scope begins. */
 struct outgoing {
   struct passing how;
   const struct ptx_operand *parts; /* NULL: byval */
-  struct address object;           /* byval: what is copied */
+  struct address object;           /* byval: the object that is copied */
   bool is_signed;
   struct nvm_str name;
 };
 
-/* The caller promises that a byval pointer has the alignment that its attributes say. */
+/* A byval pointer has the alignment of its attributes. */
 static struct outgoing prepare_argument(struct lower *l, const struct call *c, uint32_t k) {
   struct outgoing o = {.how = abi_param(l, &c->abi, k)};
   if (o.how.kind == PASS_NOTHING) return o;
@@ -123,16 +120,13 @@ static struct outgoing prepare_argument(struct lower *l, const struct call *c, u
 
 static void store_argument(struct lower *l, const struct outgoing *o) {
   ptx_add_variable(l->pf, abi_variable(&o->how, o->name));
-  if (o->how.is_byval)
-    abi_copy_bytes(l, (struct address){ptx_at_symbol(o->name, 0), PTX_MOD_PARAM, o->how.align},
-                   o->object, o->how.bytes);
+  if (o->how.is_byval) abi_copy_bytes(l, abi_address(&o->how, o->name), o->object, o->how.bytes);
   else if (o->parts) abi_store(l, &o->how, o->name, o->parts, o->is_signed);
 }
 
-/* --- variable arguments -------------------------------------------------------------------------
- */
+/* --- variable arguments ----------------------------------------------------------------------- */
 
-/* The place of a variable argument of this type in the area, of which `*end` bytes are taken. */
+/* The offset of a variable argument in the area, whose first `*end` bytes are used. */
 static uint64_t place_variable(const struct lower *l, struct nvm_type type, uint64_t *end,
                                uint32_t *align) {
   const struct type_table *t = &l->module->types;
@@ -143,7 +137,7 @@ static uint64_t place_variable(const struct lower *l, struct nvm_type type, uint
   return at;
 }
 
-/* What lies in the area for argument k: its value, or what its byval pointer points to. */
+/* The type of argument k in the area: of its value, or of the object of its byval pointer. */
 static struct nvm_type variable_type(const struct lower *l, const struct call *c, uint32_t k,
                                      bool *is_byval) {
   const struct nvm_attr *byval = abi_attr(l, &c->abi, k, ATTR_BYVAL);
@@ -165,7 +159,7 @@ static void store_variable(struct lower *l, const struct call *c, uint32_t k, st
   block_copy_bytes(l, to, from, bytes, false);
 }
 
-/* Fills the area and gives its address as the last argument. */
+/* Stores the variable arguments; the address of the area is the last argument. */
 static struct outgoing prepare_variables(struct lower *l, const struct call *c) {
   uint64_t bytes = 0;
   uint32_t align = 1;
@@ -186,8 +180,7 @@ static struct outgoing prepare_variables(struct lower *l, const struct call *c) 
   return o;
 }
 
-/* --- the call -----------------------------------------------------------------------------------
- */
+/* --- the call --------------------------------------------------------------------------------- */
 
 static bool is_noreturn(const struct lower *l, const struct call *c) {
   const struct attr_table_data *t = &l->module->attributes;
@@ -236,7 +229,7 @@ static void emit_call(struct lower *l, const struct call *c, const struct passin
   ptx_add(l->pf, PTX_CALL, c->is_direct ? PTX_MODS(PTX_MOD_UNI) : NULL, operands, n);
 }
 
-/* All arguments that travel, in `out`; returns their number. */
+/* Prepares all arguments that have bytes; returns their number. */
 static uint32_t prepare_arguments(struct lower *l, const struct call *c, struct outgoing *out) {
   struct call_state *state = state_of(l);
   uint32_t count = 0;
@@ -272,8 +265,8 @@ static void lower_ordinary_call(struct lower *l, const struct call *c) {
   ptx_add_entry(l->pf, (struct ptx_entry){.kind = PTX_SCOPE_END});
 }
 
-/* Functions of CUDA C++ and of libdevice are mostly meant to be linked; others, as vprintf, are the
- * system's. Reported at the first call. */
+/* Undefined functions of CUDA C++ and libdevice are mostly missing in the link; others, such as
+ * vprintf, are defined by the system. Reported at the first call. */
 static void warn_undefined(struct lower *l, struct nvm_value callee, const struct nvm_function *f) {
   struct nvm_text name = module_text(l->module, f->symbol.name);
   bool is_library = text_begins(name, "__nv_");
@@ -312,10 +305,9 @@ void call_lower(struct lower *l, const struct nvm_inst *i) {
   lower_ordinary_call(l, &c);
 }
 
-/* --- va_arg --------------------------------------------------------------------------------------
- */
+/* --- va_arg ----------------------------------------------------------------------------------- */
 
-/* The pointer at operand 0 is aligned for the type, used, and moved behind the value. */
+/* The pointer at operand 0 is aligned for the type, read, and advanced past the value. */
 void call_lower_va_arg(struct lower *l, const struct nvm_inst *i) {
   const struct type_table *t = &l->module->types;
   struct address list = address_of(l, inst_operand(l->f, i, 0));

@@ -135,8 +135,7 @@ static void add_candidate(struct coalescer *c, struct nvm_value v) {
   if (VEC_PUSH(&l->function_arena, &c->candidates, made)) c->number[id.index] = n;
 }
 
-/* --- results of inline assembly ----------------------------------------------------------------
- */
+/* --- results of inline assembly --------------------------------------------------------------- */
 
 static bool is_assembly(const struct lower *l, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(l->f, id);

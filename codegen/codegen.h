@@ -1,5 +1,6 @@
-/* From legal-or-not SSA IR to PTX text. Everything that cannot be expressed for the target is
- * reported as an error with its place; nothing is dropped silently. */
+/* From SSA IR to PTX text. What the target cannot express is reported as an error with its
+ * location.
+ */
 #ifndef NVM_CODEGEN_CODEGEN_H
 #define NVM_CODEGEN_CODEGEN_H
 

@@ -92,11 +92,11 @@ static void cast_float_to_int(struct cast *c, bool is_signed) {
   uint16_t type = is_signed ? part_signed_mod(to) : part_unsigned_mod(to);
   uint16_t source = part_float_mod(from);
   emit2(l, PTX_CVT, EMIT_MODS(PTX_MOD_RZI, float_ftz(l, source), type, source), r, v);
-  if (to_i1) /* 0 or ±1; anything else was out of range, hence poison */
+  if (to_i1) /* 0 or ±1; other values are poison */
     emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B32), c->target[0], r, ptx_i(0));
 }
 
-/* Halves and bfloats have no double: a float rounded to odd keeps what their rounding must know. */
+/* To half and bfloat through a float rounded to odd, which can be rounded once more. */
 static void cast_wide_to_float(struct cast *c, bool is_signed) {
   struct lower *l = c->l;
   bool small = !part_is_full(c->to);
@@ -105,7 +105,7 @@ static void cast_wide_to_float(struct cast *c, bool is_signed) {
   if (small) float_from_f32(l, c->to, c->target[0].reg, ptx_r(to));
 }
 
-/* Integers to bfloat go through a float rounded to odd, for rounding twice could be wrong. */
+/* To bfloat through a float rounded to odd: rounding to nearest twice could be wrong. */
 static void cast_int_to_float(struct cast *c, bool is_signed) {
   struct lower *l = c->l;
   if (c->from_count == 2) {
@@ -139,7 +139,7 @@ static struct ptx_operand pointer_width(struct lower *l, struct ptx_operand v, u
   return from == to ? v : emit_convert(l, mod_unsigned(to), mod_unsigned(from), v);
 }
 
-/* Through the generic space: the pointers of a specific one are offsets into its window. */
+/* Through the generic space: pointers of specific spaces are offsets into a window of it. */
 void convert_space(struct lower *l, uint32_t from_space, uint32_t to_space, struct ptx_reg target,
                    struct ptx_operand v) {
   const struct nvm_layout *layout = &l->module->layout;
@@ -183,7 +183,7 @@ void convert_from_bits(struct lower *l, const struct part *p, struct ptx_reg to,
           emit_narrow(l, bits, 64, p->container));
 }
 
-/* Whether the parts of two types hold the same bits one by one. */
+/* Whether the parts of two types have the same sizes. */
 static bool same_shape(const struct lower *l, struct part_range a, struct part_range b) {
   if (a.count != b.count) return false;
   for (uint32_t k = 0; k < a.count; k++) {
@@ -199,7 +199,7 @@ void convert_or_shifted(struct lower *l, struct ptx_operand word, struct ptx_ope
   emit3(l, PTX_OR, PTX_MODS(PTX_MOD_B64), word, word, bits);
 }
 
-/* Any bitcast: the source's bits are gathered into 64-bit words, the target's parts cut out. */
+/* Any bitcast: gathers the source's bits in 64-bit words and extracts the target's parts. */
 static void bitcast_by_words(struct lower *l, struct part_range from, const struct ptx_reg *source,
                              struct part_range to, const struct ptx_reg *target) {
   int total = 0;
@@ -233,8 +233,6 @@ static void bitcast_by_words(struct lower *l, struct part_range from, const stru
   }
 }
 
-/* A word's four bytes, each in a 16-bit register of its own, and back. Both with `prmt` over pairs.
- */
 void convert_unpack_bytes(struct lower *l, struct ptx_operand word,
                           const struct ptx_operand to[4]) {
   for (uint32_t half = 0; half < 2; half++) {
@@ -250,7 +248,7 @@ void convert_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_ope
   emit4(l, PTX_PRMT, PTX_MODS(PTX_MOD_B32), ptx_r(to), low, high, ptx_i(0x6420));
 }
 
-/* A 16-bit register from two bytes, or these from it. */
+/* Joins two bytes in a 16-bit register, or splits it. */
 static void two_bytes(struct lower *l, struct ptx_operand both, const struct ptx_operand bytes[2],
                       bool join) {
   if (join) {
@@ -269,8 +267,8 @@ static bool all_parts_are(const struct lower *l, struct part_range t, uint32_t b
   return true;
 }
 
-/* Registers' bits as 2 or 4 times as many smaller registers each, or the other way round: PTX's
- * packing mov, and permutations for bytes. */
+/* Each register as 2 or 4 smaller ones or the reverse, by packing movs, and permutations for bytes.
+ */
 static bool bitcast_by_mov(struct lower *l, struct part_range from, const struct ptx_reg *source,
                            struct part_range to, const struct ptx_reg *target) {
   struct part_range many = from.count > to.count ? from : to;

@@ -1,5 +1,4 @@
-/* Instructions, and the short sequences that every other file needs: copies, extensions, packed
- * pairs. What gives a value returns it in a new register of the class that its type asks for. */
+/* Instructions, and the short sequences that all files use: copies, extensions, packed pairs. */
 #include "codegen/lane.h"
 #include "ir/evalint.h"
 

@@ -1,9 +1,10 @@
 /* Floating-point arithmetic and comparison on parts.
  *
- * Rounding is written out (`add.rn.f32`): without it ptxas would be free to fuse a multiplication
- * with an addition. 16-bit formats are computed natively where the CPU can, else in float and
- * rounded back; for one +, -, *, / that gives the same bits, for float has more than twice their
- * precision plus two bits. */
+ * Rounding is explicit (`add.rn.f32`): otherwise ptxas may fuse a multiplication with an addition.
+ * 16-bit formats are computed natively where the CPU can, else in float and rounded back; for one
+ * +, -, *, / the bits are the same, because float has more than twice their precision plus two
+ * bits.
+ */
 #include "codegen/inst.h"
 #include "codegen/lane.h"
 #include "codegen/number.h"
@@ -76,7 +77,7 @@ static void remainder_branch(struct remainder *r, uint16_t compare, struct ptx_o
   emit_branch_if(r->l, emit_compare(r->l, compare, r->type, a, b), if_not, label);
 }
 
-/* |x| mod |y| exactly, in place of a: y is doubled until it passes a, then halved again, subtracted
+/* a = |x| mod |y|, exactly: y is doubled until it exceeds a, then halved again and subtracted
  * wherever it fits. Every step is exact. Both loops are bounded by the exponent range. */
 static void emit_remainder_loops(struct remainder *r, struct ptx_operand a, struct ptx_operand b) {
   struct lower *l = r->l;
@@ -107,7 +108,7 @@ static void emit_remainder(struct lower *l, bool is_double, struct ptx_reg to, s
   struct ptx_operand a = emit_unary(l, PTX_ABS, r.type, dividend);
   struct ptx_operand b = emit_unary(l, PTX_ABS, r.type, emit_unary(l, PTX_MOV, r.type, y));
   emit_copy(l, to, remainder_imm(&r, UINT64_C(0x7FF8000000000000), 0x7FFFFFFF));
-  /* NaN unless |x| is finite and |y| above zero; unordered compares leave as well. */
+  /* NaN unless |x| is finite and |y| above zero; NaN operands branch too. */
   remainder_branch(&r, PTX_MOD_LT, a, remainder_imm(&r, UINT64_C(0x7FF0000000000000), 0x7F800000),
                    true, end);
   remainder_branch(&r, PTX_MOD_GT, b, remainder_imm(&r, 0, 0), true, end);
@@ -126,8 +127,8 @@ struct ptx_operand float_to_f32(struct lower *l, const struct part *p, struct pt
   return emit_value(l, PTX_MOD_F32, PTX_MOV, PTX_MODS(PTX_MOD_B32), &vector, 1);
 }
 
-/* float → bfloat below sm_80: add what rounds to nearest even, take the upper half; NaNs become
- * the quiet NaN. */
+/* float → bfloat below sm_80: adds the bias of rounding to nearest even and takes the upper half;
+ * NaNs become the quiet NaN. */
 static void emit_bfloat_rounding(struct lower *l, struct ptx_reg to, struct ptx_operand v) {
   struct ptx_operand bits = emit_unary(l, PTX_MOV, PTX_MOD_B32, v);
   struct ptx_operand odd = emit_value(l, PTX_MOD_U32, PTX_BFE, PTX_MODS(PTX_MOD_U32),
@@ -175,7 +176,7 @@ static void lower_promoted(struct lower *l, enum op op, uint16_t flags, const st
                            struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
   struct ptx_operand x = float_to_f32(l, p, a);
   struct ptx_operand y = float_to_f32(l, p, b), wide = ptx_r(emit_temp(l, PTX_F32));
-  /* Half subnormals are normal floats: flushing floats must not touch them. */
+  /* Subnormal halves are normal floats, which must not be flushed. */
   bool ftz = l->ftz;
   l->ftz = false;
   float_part(l, op, flags & ~INST_AFN, &part_f32, wide.reg, x, y);
@@ -227,8 +228,7 @@ void float_part(struct lower *l, enum op op, uint16_t flags, const struct part *
   else emit_div_f32(l, flags, to, a, b);
 }
 
-/* --- pairs of float -----------------------------------------------------------------------------
- */
+/* --- pairs of float --------------------------------------------------------------------------- */
 
 static struct ptx_operand pack_floats(struct lower *l, struct nvm_value v, uint32_t k,
                                       bool negate) {
@@ -269,7 +269,7 @@ uint32_t float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type,
 
 /* --- contraction ------------------------------------------------------------------------------ */
 
-/* a * b + c, a * b - c or c - a * b; neg is a modifier of the operand in machine code. */
+/* a * b + c, a * b - c or c - a * b; in machine code neg is a modifier of the operand. */
 bool float_lower_fused(struct lower *l, const struct nvm_inst *i) {
   bool is_sum = i->op == OP_ADD || i->op == OP_FADD || i->op == OP_FSUB;
   int product_operand = is_sum ? select_product(l, i) : -1;
@@ -317,7 +317,7 @@ static void fneg_part(struct lower *l, const struct part *p, struct ptx_reg to,
   else emit3(l, PTX_XOR, PTX_MODS(part_bits_mod(p)), ptx_r(to), v[0], float_sign_bits(p));
 }
 
-/* fneg changes the sign of everything, NaNs included; the 16-bit formats flip the bit. */
+/* fneg changes the sign of NaNs too; the 16-bit formats flip the bit. */
 void float_lower_neg(struct lower *l, const struct nvm_inst *i) {
   lane_by_parts(l, i, 1, fneg_part, NULL);
 }

@@ -1,5 +1,4 @@
-/* One function: registers and labels for everything, then block after block, instruction after
- * instruction, in layout order. No look-ahead but what the planning passes collected. */
+/* One function: the planning stages, then each instruction in layout order. */
 #include "codegen/abi.h"
 #include "codegen/inst.h"
 #include "codegen/lane.h"
@@ -11,8 +10,8 @@
 
 /* --- planning --------------------------------------------------------------------------------- */
 
-/* Computes the parts of all types in use and makes room for all registers, so that neither table
- * moves while an instruction is being lowered. */
+/* Computes the parts of all types in use and reserves all registers, so that neither table moves
+ * while an instruction is lowered. */
 static bool plan_registers(struct lower *l) {
   const struct nvm_function *f = l->f;
   uint64_t parts = 1;
@@ -51,7 +50,7 @@ static struct nvm_block block_of(const struct lower *l, const struct nvm_inst *i
   return (struct nvm_block){value_index(inst_operand(l->f, i, k))};
 }
 
-/* A jump at the end of `from`, left out where the target comes next anyway. */
+/* A jump at the end of `from`, omitted if the target is next. */
 static void emit_jump(struct lower *l, struct nvm_block from, struct nvm_block to) {
   phi_copy_edge(l, from, to);
   if (function_block(l->f, from)->next.index != to.index) emit_branch(l, l->block_labels[to.index]);
@@ -70,8 +69,8 @@ static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
     return;
   }
   struct ptx_operand condition = ptx_r(value_reg(l, inst_operand(l->f, i, 0), 0));
-  /* The branch goes to the side whose edge needs no copies, or that leaves the loop, or that does
-   * not come next. */
+  /* Branches to the successor whose edge needs no copies, or that leaves the loop, or that is not
+   * next. */
   bool yes_copies = phi_edge_needs_copies(l, from, yes);
   bool no_copies = phi_edge_needs_copies(l, from, no);
   bool next_is_yes = function_block(l->f, from)->next.index == yes.index;
@@ -157,7 +156,7 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_ADDRSPACECAST: convert_lower(l, i); break;
     case OP_ICMP: int_lower_compare(l, i); break;
     case OP_FCMP: float_lower_compare(l, i); break;
-    case OP_PHI: break; /* the edges set it */
+    case OP_PHI: break; /* set by edges */
     case OP_SELECT: vector_lower_select(l, i); break;
     case OP_CALL: call_lower(l, i); break;
     case OP_FREEZE: vector_lower_freeze(l, i); break;
@@ -172,10 +171,8 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
   }
 }
 
-/* Values get their registers when they are first met; those an instruction makes beyond its
- * operands and result are temporaries, of which tidy_copies may get rid. Phis and edges keep
- * theirs.
- */
+/* Values get registers when they are first used; all others that an instruction makes are
+ * temporaries, which tidy_copies() may remove. */
 static void lower_one(struct lower *l, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(l->f, i);
   l->inst = i;

@@ -4,11 +4,11 @@
 #include "codegen/select.h"
 #include "codegen/value.h"
 
-/* How an op is spelled and what it demands of its operands' upper bits. */
+/* The PTX op, and whether it depends on the upper bits of its operands. */
 static const struct int_form {
   uint16_t op;  /* enum ptx_op */
   char type;    /* 's', 'u', or 'b' for bits */
-  bool extends; /* operands, as the type says */
+  bool extends; /* operands must be extended, as the type says */
 } forms[OP_LAST_INT - OP_FIRST_INT + 1] = {
     [OP_ADD - OP_FIRST_INT] = {PTX_ADD, 's', false},
     [OP_SUB - OP_FIRST_INT] = {PTX_SUB, 's', false},
@@ -34,8 +34,8 @@ static struct ptx_operand shift_amount(struct lower *l, struct ptx_operand v,
   return v.kind == PTX_OPERAND_REG ? emit_narrow(l, v, p->container, 32) : v;
 }
 
-/* Arithmetic modulo 2. Division by 0, overflow and shifts by 1 are undefined or poison, which
- * leaves only the harmless operand values. */
+/* Arithmetic modulo 2. Division by 0, overflow and shifts by 1 are undefined or poison, so b is 1
+ * in divisions and 0 in shifts. */
 static void lower_i1(struct lower *l, enum op op, struct ptx_reg to, struct ptx_operand a,
                      struct ptx_operand b) {
   enum ptx_op bitwise = PTX_XOR;
@@ -77,7 +77,7 @@ static void int_lane(struct lower *l, const struct part *p, struct ptx_reg to,
   lower_int_part(l, *(const enum op *)how, p, to, v[0], v[1]);
 }
 
-/* Both lanes shifted at once by a constant, what strays cut off. */
+/* Shifts both lanes by a constant and clears the bits that cross between them. */
 static void shift_pair(struct lower *l, bool left, struct ptx_reg to, struct ptx_operand a,
                        uint32_t by) {
   uint32_t kept = left ? 0xffffu << by & 0xffff : 0xffffu >> by;
@@ -87,8 +87,8 @@ static void shift_pair(struct lower *l, bool left, struct ptx_reg to, struct ptx
   emit3(l, PTX_AND, PTX_MODS(PTX_MOD_B32), ptx_r(to), both, ptx_i((int32_t)(kept << 16 | kept)));
 }
 
-/* Two i16 lanes in a 32-bit register: bitwise at once, the rest lane by lane; where the pair is
- * legal there is add.s16x2. */
+/* Two i16 lanes in a 32-bit register: bitwise ops together, add.s16x2 where the target has it, the
+ * rest lane by lane. */
 static void lower_i16_pair(struct lower *l, enum op op, struct ptx_reg to, struct ptx_operand a,
                            struct ptx_operand b) {
   uint32_t low = (uint32_t)b.imm & 0xffff, high = (uint32_t)((uint64_t)b.imm >> 16) & 0xffff;
@@ -134,7 +134,7 @@ void int_binary_bits(struct lower *l, enum op op, uint32_t bits, const struct pa
   else int_binary_part(l, op, 0, p, to[0].reg, a[0], b[0]);
 }
 
-/* Part k of a constant pair to shift by; false if v is none. */
+/* Part k of a constant vector of shift amounts; false if v is none. */
 static bool constant_amounts(struct lower *l, struct nvm_value v, uint64_t k,
                              struct ptx_operand *amounts) {
   nvm_u128 low, high;

@@ -12,7 +12,7 @@ static struct lanes lanes_of(struct lower *l, struct nvm_type type) {
   struct nvm_type scalar = type_scalar(&l->module->types, type);
   struct lanes r = {.scalar = scalar, .parts_each = part_list(l, scalar).count};
   uint64_t count = lane_count(l, type);
-  if (part_list(l, type).count == 0) count = 0; /* refused before */
+  if (part_list(l, type).count == 0) count = 0; /* an error was reported */
   r.at = arena_alloc(&l->function_arena, count * r.parts_each * sizeof *r.at);
   r.count = r.at ? (uint32_t)count : 0;
   return r;
@@ -95,15 +95,15 @@ void lane_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments
 
 /* --- lanes that need no moves --- */
 
-/* The registers that already hold the lanes of v; NULL for constants, packed pairs, values without
- * registers yet, and phis, whose registers change while others may still look at the lane. */
+/* The registers that hold the lanes of v; NULL for constants, packed pairs, values without
+ * registers yet, and phis, whose registers change while the lane is still in use. */
 static const struct ptx_reg *held_lanes(struct lower *l, struct nvm_value v) {
   if (value_kind(v) != VALUE_INST || part_is_packed_type(l, value_type(l->f, v))) return NULL;
   uint32_t index = value_index(v), first = l->inst_regs[index];
   return first && l->f->insts.data[index].op != OP_PHI ? &l->regs.data[first] : NULL;
 }
 
-/* Where part k of the result of a lane instruction stands already; none if it must be moved. */
+/* The register that holds part k of the result of a lane instruction; none if it must be moved. */
 static struct ptx_reg held_part(struct lower *l, const struct nvm_inst *i, uint32_t k,
                                 uint32_t each) {
   uint64_t lane = k / each, from = 0;
@@ -113,7 +113,7 @@ static struct ptx_reg held_part(struct lower *l, const struct nvm_inst *i, uint3
     from = lane_index(l, b, &from) && from < lane_count(l, value_type(l->f, a)) ? from : UINT64_MAX;
   } else if (i->op == OP_INSERTELEMENT) {
     if (!lane_index(l, inst_operand(l->f, i, 2), &from)) return (struct ptx_reg){0};
-    undefined = lane != from && value_is_undefined(l, a); /* any register of the class will do */
+    undefined = lane != from && value_is_undefined(l, a); /* any register of the class */
     if (lane == from || undefined) source = b;
     from = lane == from || undefined ? 0 : lane;
   } else {

@@ -1,20 +1,14 @@
-/* Turns constant expressions in operands into instructions before the walk, and aliases into what
- * they stand for.
+/* Replaces constant expressions in operands by instructions, and aliases by what they stand for, so
+ * that constant expressions remain in initializers of globals only.
  *
- * Lowering then meets constant expressions nowhere but in initializers of globals. The expansion of
- * an operand stands right before its instruction; a phi's operand is expanded at the end of the
- * block it comes from. An aggregate with an expression inside becomes a chain of insertvalue or
- * insertelement. Within one operand a shared subexpression is expanded once (a chain of expressions
- * that each name their predecessor twice would double with every link); in other operands again:
- * later passes merge them. */
+ * An operand is expanded right before its instruction; a phi's operand at the end of its
+ * predecessor. An aggregate that contains an expression becomes a chain of insertvalue or
+ * insertelement. Within one operand a shared subexpression is expanded once: a chain of expressions
+ * that each use the previous one twice would otherwise grow exponentially. */
 #include "codegen/stage.h"
-#include "codegen/value.h"
-
 #include "ir/build.h"
 
-enum {
-  MAX_DEPTH = 1024
-}; /* of nested constant expressions; deeper ones stay and are refused later */
+enum { MAX_DEPTH = 1024 }; /* of nested constant expressions; deeper ones are refused later */
 
 static const struct constant_info *info_of(const struct nvm_function *f, struct nvm_value v) {
   return constant_info(&f->module->constants, v);
@@ -24,8 +18,8 @@ static bool is_alias(const struct nvm_function *f, struct nvm_value v) {
   return value_kind(v) == VALUE_GLOBAL && module_global(f->module, v)->is_alias;
 }
 
-/* What an alias stands for, once legalize_aliases() has shortened the chains. */
-static struct nvm_value behind_alias(const struct nvm_function *f, struct nvm_value v) {
+/* What an alias stands for, after legalize_aliases(). */
+static struct nvm_value aliasee_of(const struct nvm_function *f, struct nvm_value v) {
   return is_alias(f, v) ? module_global(f->module, v)->aliasee : v;
 }
 
@@ -40,7 +34,7 @@ static bool contains_expression(const struct nvm_function *f, struct nvm_value v
   return false;
 }
 
-enum { REMEMBERED = 256 }; /* expansions of one operand; older ones are forgotten */
+enum { REMEMBERED = 256 }; /* expansions of one operand: the latest */
 
 /* The expansion of one operand. */
 struct expansion {
@@ -83,7 +77,7 @@ static struct nvm_value expand_aggregate(struct expansion *x, struct nvm_value v
 }
 
 static struct nvm_value expand(struct expansion *x, struct nvm_value v, int depth) {
-  v = behind_alias(x->f, v);
+  v = aliasee_of(x->f, v);
   if (depth > MAX_DEPTH || !contains_expression(x->f, v, depth)) return v;
   for (uint32_t k = 0; k < x->count && k < REMEMBERED; k++)
     if (value_equal(x->from[k], v)) return x->to[k];
@@ -94,7 +88,7 @@ static struct nvm_value expand(struct expansion *x, struct nvm_value v, int dept
   return made;
 }
 
-/* Where operand k of instruction i has to be computed. */
+/* The instruction before which operand k of instruction i is computed. */
 static struct nvm_inst_id expansion_point(const struct nvm_function *f, struct nvm_inst_id i,
                                           uint32_t k) {
   const struct nvm_inst *inst = function_inst(f, i);
@@ -114,7 +108,7 @@ static void legalize_operand(struct nvm_function *f, struct nvm_inst_id i, uint3
   struct nvm_value expanded = expand(&x, v, 0);
   inst_set_operand(f, i, k, expanded);
   if (function_inst(f, i)->op != OP_PHI) return;
-  /* Further edges from the same block must bring the same value. */
+  /* Other edges from the same block must have the same value. */
   struct nvm_value block = inst_operand(f, function_inst(f, i), k + 1);
   for (uint32_t j = k + 2; j < function_inst(f, i)->operand_count; j += 2)
     if (value_equal(inst_operand(f, function_inst(f, i), j + 1), block))
@@ -135,8 +129,8 @@ static struct nvm_global *alias_of(struct nvm_module *m, struct nvm_value v) {
   return g && g->is_alias ? g : NULL;
 }
 
-/* Each chain is walked twice: to its end, then to make all of it point there. The verifier has
- * refused circles. */
+/* Each chain is walked twice: to its end, and to point all of it there. The verifier has refused
+ * circles. */
 void legalize_aliases(struct nvm_module *m) {
   for (uint32_t i = 0; i < m->symbol_order.count; i++) {
     struct nvm_value end = m->symbol_order.data[i], at = end, next;

@@ -1,7 +1,7 @@
 /* Loads and stores of values of any type.
  *
- * A value is accessed part by part; runs of neighbouring parts of one size become one vector access
- * where the known alignment allows it (a wider access at a smaller alignment would trap). */
+ * A value is accessed part by part; adjacent parts of one size are one vector access if the known
+ * alignment allows it (an access beyond the alignment traps). */
 #include "codegen/inst.h"
 #include "codegen/lane.h"
 #include "codegen/memory.h"
@@ -16,8 +16,7 @@ enum {
   MAX_VECTOR = 8,
 };
 
-/* --- the modifiers of an access ----------------------------------------------------------------
- */
+/* --- the modifiers of an access --------------------------------------------------------------- */
 
 /* The type of one part in memory, as wide as its stored bytes. */
 static uint16_t memory_type(const struct part *p) {
@@ -32,14 +31,14 @@ static uint16_t memory_type(const struct part *p) {
   }
 }
 
-/* A load or a store, of values in registers (a store's may be immediates). */
+/* A load or a store. */
 struct access {
   struct lower *l;
   struct address at;
   bool load;
-  bool is_volatile; /* means nothing where no other thread can look */
+  bool is_volatile; /* has no effect in memory of the thread */
   bool invariant;   /* ld.global.nc */
-  bool is_signed;   /* a load that extends by the sign */
+  bool is_signed;   /* a load that sign-extends */
 };
 
 /* `.volatile.global.v4.f32` */
@@ -73,20 +72,19 @@ static bool is_simple(const struct part *p) {
 
 static const struct part byte_part = {.kind = PART_INT, .bits = 8, .container = 16};
 
-/* Whether the part's bytes are no power of two, or lie where one access of their size would trap.
- */
+/* Whether the part cannot be one access: not a power of two bytes, or not aligned. */
 static bool needs_pieces(const struct access *a, uint32_t bytes, int64_t offset) {
   return (bytes & (bytes - 1)) || a->at.align < bytes || (uint64_t)offset % bytes;
 }
 
-/* Pieces of an integer: the largest powers of two up to 4 that are aligned. */
+/* The next piece of an integer: the largest power of two up to 4 that is aligned. */
 static uint32_t piece_bytes(const struct access *a, uint32_t left, int64_t offset) {
   uint32_t n = left >= 4 ? 4 : left >= 2 ? 2 : 1;
   while (n > 1 && (a->at.align < n || (uint64_t)offset % n)) n /= 2;
   return n;
 }
 
-/* An integer put together from pieces in a register of its container. */
+/* Joins the pieces of an integer in a register of its container. */
 static struct ptx_operand load_pieces(const struct access *a, const struct part *p,
                                       int64_t offset) {
   uint32_t bytes = part_store_bytes(p);
@@ -106,7 +104,7 @@ static struct ptx_operand load_pieces(const struct access *a, const struct part 
   return whole;
 }
 
-/* What lies above the width is stored as zero. */
+/* Bits above the width are stored as zeros. */
 static void store_pieces(const struct access *a, const struct part *p, int64_t offset,
                          struct ptx_operand value) {
   uint32_t bytes = part_store_bytes(p);
@@ -169,8 +167,8 @@ static uint32_t aligned_count(const struct access *a, uint32_t n, uint32_t bytes
   return n;
 }
 
-/* How many parts from k on can be one access: 1, 2, 4 or 8. PTX has no vectors of more than four
- * bytes: more of them travel as *words of 32 bits (0: not). */
+/* The number of parts from k on that can be one access: 1, 2, 4 or 8. PTX has no vectors of more
+ * than four bytes: 8 or 16 of them are accessed as *words of 32 bits (else 0). */
 static uint32_t run_length(const struct access *a, struct part_range parts, uint32_t k,
                            uint32_t *words) {
   const struct lower *l = a->l;
@@ -215,7 +213,7 @@ static uint32_t access_align(const struct lower *l, struct nvm_type type,
   return layout_written_align(&l->module->layout, &l->module->types, type, how.align_log2);
 }
 
-/* Vectors whose elements are not whole bytes have them bit after bit. */
+/* Vectors whose elements are not whole bytes are packed by bits. */
 static bool is_bit_vector(const struct lower *l, struct nvm_type type) {
   const struct type_table *t = &l->module->types;
   if (!type_is_vector(t, type)) return false;
@@ -233,7 +231,7 @@ static bool contains_bit_vector(const struct lower *l, struct nvm_type type) {
   return false;
 }
 
-/* The bytes of a bit vector are loaded one by one and its lanes cut out of them. */
+/* Loads the bytes of a bit vector one by one and extracts its lanes. */
 static void load_bit_vector(const struct access *a, struct part_range parts, int64_t bytes,
                             int64_t offset, const struct ptx_operand *to) {
   struct lower *l = a->l;
@@ -265,7 +263,7 @@ static void store_bit_vector(const struct access *a, struct part_range parts, in
     struct ptx_operand sum = emit_in_reg(l, ptx_i(0), &part_i64);
     while (k < parts.count && at < (b + 1) * 8) {
       convert_or_shifted(l, sum, lanes[k], (int)(at - b * 8));
-      if (at + part_at(l, parts, k)->bits > (b + 1) * 8) break; /* the next byte has the rest */
+      if (at + part_at(l, parts, k)->bits > (b + 1) * 8) break; /* the rest is in the next byte */
       at += part_at(l, parts, k++)->bits;
     }
     struct ptx_operand byte = emit_narrow(l, sum, 64, 16);
@@ -273,7 +271,7 @@ static void store_bit_vector(const struct access *a, struct part_range parts, in
   }
 }
 
-/* Member by member, down to the bit vectors. */
+/* Accesses members recursively down to the bit vectors. */
 static void access_with_bit_vectors(const struct access *a, struct nvm_type type, int64_t offset,
                                     const struct ptx_operand *values) {
   struct lower *l = a->l;
@@ -336,7 +334,7 @@ void memory_store_parts(struct lower *l, struct nvm_type type, const struct ptx_
   access_value((struct access){.l = l, .at = to, .is_volatile = how.is_volatile}, type, from);
 }
 
-/* A loaded byte has zeros above it, which emit_extend() makes use of. */
+/* A loaded byte has zeros above it: emit_extend() then emits nothing. */
 static void note_zero_above(struct lower *l, struct ptx_reg r) {
   uint32_t number = ptx_reg_number(r);
   if (!VEC_RESERVE(&l->function_arena, &l->zero_above, number + 1)) return;

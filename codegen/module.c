@@ -1,9 +1,8 @@
 /* A whole module: header, declarations, variables, functions, aliases.
  *
- * PTX wants everything declared before it is named. One walk over the module finds out who names
- * whom, in the order of the text that will be written: functions named before their definition, or
- * without one, are declared in front. The version in the header is known only when all code has
- * been made, so the header is written again at the end. */
+ * PTX requires declarations before uses. One walk over the module, in the order of the output,
+ * finds the functions that are used before their definition or have none; these are declared first.
+ * The version in the header depends on all code, so the header is rewritten at the end. */
 #include "codegen/abi.h"
 #include "codegen/codegen.h"
 #include "codegen/memory.h"
@@ -16,16 +15,16 @@
 #include "target/reflect.h"
 #include "target/triple.h"
 
-/* --- who names whom
- * ------------------------------------------------------------------------------- */
+/* --- uses of symbols ---------------------------------------------------------------------------
+ */
 
 struct uses {
   struct lower *l;
-  bool *seen;              /* by constant: looked at already */
-  bool *global;            /* by global: named somewhere */
-  bool *function_declared; /* by function: to be declared in front */
+  bool *seen;              /* by constant: visited */
+  bool *global;            /* by global: it is used */
+  bool *function_declared; /* by function: to be declared first */
   uint32_t *place;         /* by function: its number among the definitions, from 1; 0: none */
-  uint32_t here;           /* the definition being looked at; 0: initializers, which come first */
+  uint32_t here;           /* the definition being visited; 0: initializers, which come first */
 };
 
 static bool is_defined(const struct nvm_function *f) {
@@ -71,12 +70,12 @@ static bool init_uses(struct uses *u, struct lower *l) {
   return true;
 }
 
-/* Sections like llvm.metadata hold lists for the compiler, which name but do not use. */
+/* Lists for the compiler, as in section llvm.metadata, are not uses. */
 static bool is_program_data(const struct lower *l, const struct nvm_global *g) {
   return !g->is_alias && !value_is_none(g->initializer) && !global_is_for_compiler(l, g);
 }
 
-/* What nobody uses any more is no value there. */
+/* Deleted operands are VALUE_NULL there. */
 static void name_operands(struct uses *u, const struct nvm_function *f) {
   for (uint32_t k = 0; k < f->operands.count; k++) {
     enum value_kind kind = value_kind(f->operands.data[k]);
@@ -99,10 +98,10 @@ static bool find_uses(struct lower *l, struct uses *u) {
   return true;
 }
 
-/* --- the parts
- * ------------------------------------------------------------------------------------- */
+/* --- declarations and functions
+ * -------------------------------------------------------------------------------- */
 
-/* The head of a function as a declaration. `name` replaces its own, for aliases; {0}: its own. */
+/* Declares a function, under the name of an alias unless `name` is {0}. */
 static void write_declaration(struct lower *l, struct nvm_value v, struct nvm_str name,
                               uint8_t flags) {
   struct ptx_function pf;
@@ -151,7 +150,7 @@ static enum nvm_status write_functions(struct lower *l, const struct uses *u) {
     struct nvm_value v = m->symbol_order.data[i];
     if (value_kind(v) != VALUE_FUNCTION || u->place[value_index(v)] == 0) continue;
     l->symbol = v;
-    l->ptx.prototypes.count = 0; /* a function's own; nothing reads them after it is printed */
+    l->ptx.prototypes.count = 0; /* of one function; not used after it is printed */
     l->ptx.variables.count = 0;
     enum nvm_status status = function_lower(l, module_function(m, v));
     if (status == NVM_OUT_OF_MEMORY || status == NVM_BUG) return status;
@@ -162,10 +161,9 @@ static enum nvm_status write_functions(struct lower *l, const struct uses *u) {
   return worst;
 }
 
-/* --- aliases
- * ---------------------------------------------------------------------------------------- */
+/* --- aliases ---------------------------------------------------------------------------------- */
 
-/* Uses of an alias name what it stands for; the alias itself is only written for other modules. */
+/* Uses of an alias refer to the aliasee; the alias itself is written for other modules only. */
 static void write_alias(struct lower *l, struct nvm_value alias) {
   const struct nvm_global *g = module_global(l->module, alias);
   uint8_t linkage = g->symbol.linkage;
@@ -175,13 +173,13 @@ static void write_alias(struct lower *l, struct nvm_value alias) {
       value_kind(aliasee) == VALUE_FUNCTION ? module_function(l->module, aliasee) : NULL;
   const char *problem = NULL;
   if (!f || function_is_kernel(f)) problem = "PTX has aliases of device functions only";
-  else if (!is_defined(f)) problem = "what it stands for must be defined here";
+  else if (!is_defined(f)) problem = "the aliasee must be defined in this module";
   else if (linkage != LINK_EXTERNAL) problem = "PTX has no weak aliases";
   else if (f->symbol.linkage != LINK_EXTERNAL && f->symbol.linkage != LINK_INTERNAL &&
            f->symbol.linkage != LINK_PRIVATE)
     problem = "PTX has no aliases of weak functions";
   if (problem) {
-    report_refuse_symbol(l, &g->symbol, "an alias that other modules see", problem);
+    report_refuse_symbol(l, &g->symbol, "an alias that other modules can use", problem);
     return;
   }
   if (!report_require(l, TGT_NEED_ALIAS, "aliases")) return;
@@ -198,15 +196,14 @@ static void write_aliases(struct lower *l) {
   }
 }
 
-/* --- header
- * ----------------------------------------------------------------------------------------- */
+/* --- header ----------------------------------------------------------------------------------- */
 
 static void describe_origin(const struct lower *l, struct textbuf *b) {
   textbuf_puts(b, "Generated by nvmini");
   if (l->options->command.length) textbuf_format(b, "\n%t", l->options->command);
 }
 
-/* Instructions that one version ended beside others that a later one brought. */
+/* Reports instructions that a version removed next to others that need a later version. */
 static void check_version(struct lower *l) {
   struct textbuf b;
   unsigned last = l->ptx_before, ptx = l->ptx.ptx_version;
@@ -228,7 +225,7 @@ static void write_header(struct lower *l, struct textbuf *out) {
   ptx_print_files(&l->ptx, out);
 }
 
-/* Puts the header that is right in place of the one from `begin` to `end`: mostly it is as long. */
+/* Replaces the header from `begin` to `end` by the final one, which mostly has the same length. */
 static void rewrite_header(struct lower *l, size_t begin, size_t end) {
   struct textbuf header, *out = l->out;
   textbuf_init(&header, &l->function_arena);
@@ -237,18 +234,18 @@ static void rewrite_header(struct lower *l, size_t begin, size_t end) {
   textbuf_replace(out, begin, end, (struct nvm_text){header.bytes, header.length});
 }
 
-/* --- the module
- * ------------------------------------------------------------------------------------- */
+/* --- the module ------------------------------------------------------------------------------- */
 
-/* The module says how wide pointers are, in its triple and in its layout. */
+/* The width of pointers in triple, data layout and target must agree. */
 static bool check_layout(struct lower *l) {
   char why[256];
   struct nvm_text triple = module_text(l->module, l->module->triple);
   unsigned bits = triple_pointer_bits(triple.bytes, triple.length);
   if (bits != 0 && bits != l->target->pointer_bits) {
-    report_error(l, DIAG_LAYOUT_MISMATCH,
-                 text_of(bits == 32 ? "its pointers have 64 bits, those of the triple nvptx 32"
-                                    : "its pointers have 32 bits, those of the triple nvptx64 64"));
+    report_error(
+        l, DIAG_LAYOUT_MISMATCH,
+        text_of(bits == 32 ? "its pointers have 64 bits, but the triple is nvptx (32 bits)"
+                           : "its pointers have 32 bits, but the triple is nvptx64 (64 bits)"));
     return false;
   }
   if (l->target->pointer_bits == 32 && !tgt_has(l->target, TGT_NEED_ADDRESS32)) {
@@ -260,8 +257,8 @@ static bool check_layout(struct lower *l) {
   return false;
 }
 
-/* Types that have no parts (out of memory, or refused) have {0, 0}: a few parts stand there for who
- * looks at the first ones all the same. */
+/* Types without parts (out of memory, or refused) have the range {0, 0}: a few spare parts at the
+ * start make reading their first parts harmless. */
 static bool init_parts(struct lower *l) {
   enum { SPARE = 8 };
   const struct part spare = {.kind = PART_INT, .bits = 32, .container = 32};

@@ -7,11 +7,9 @@
 #include "codegen/symbol.h"
 #include "codegen/value.h"
 
-/* --- kernels -----------------------------------------------------------------------------------
- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
-/* `.param .u64 .ptr .global .align 4 k_param_0` tells who launches the kernel where it points to.
- */
+/* `.param .u64 .ptr .global .align 4 k_param_0`: the space of the pointer, for the launch. */
 static void describe_pointer(const struct lower *l, const struct abi *abi, uint32_t i,
                              struct ptx_variable *v) {
   struct nvm_type type = type_member(&l->module->types, abi->type, i);
@@ -38,15 +36,14 @@ static struct ptx_variable kernel_variable(const struct lower *l, const struct a
   return v;
 }
 
-/* --- the header of a function ------------------------------------------------------------------
- */
+/* --- the header of a function ----------------------------------------------------------------- */
 
 struct params {
   struct parameter *list; /* by argument; after them the area of variable arguments */
   uint32_t *first, *next; /* by block, by argument: 1 + the (next) argument read there; 0: none */
 };
 
-/* Sets l->params: the parameters, and behind them the area of variadic arguments. */
+/* Sets l->params: the parameters, followed by the area of variable arguments. */
 static bool name_params(struct lower *l, const struct abi *abi, const struct ptx_function *pf) {
   const char *before = pf->is_entry ? module_text(l->module, pf->name).bytes : "";
   uint32_t count = (uint32_t)type_info(&l->module->types, abi->type)->count;
@@ -89,7 +86,7 @@ static void add_param(struct ptx_function *pf, struct ptx_variable v) {
   VEC_PUSH(pf->arena, &pf->params, v);
 }
 
-/* Parameters of a kernel lie in a bank of 4352 bytes, or with later hardware 32764. */
+/* Parameters of a kernel have 4352 bytes, or on later hardware 32764. */
 static void require_bank(struct lower *l, uint64_t bytes) {
   enum { SMALL_BANK = 4352, LARGE_BANK = 32764 };
   if (bytes > SMALL_BANK &&
@@ -141,12 +138,10 @@ void params_signature(struct lower *l, const struct nvm_function *f, struct ptx_
   if (pf->is_entry && !external) directive_read(l, f, pf);
 }
 
-/* --- where arguments are read --------------------------------------------------------------------
- */
+/* --- where arguments are read ----------------------------------------------------------------- */
 
-/* By argument, the block that reads it if some instruction does: in kernels, where threads may
- * leave before they need it, the nearest one that dominates all uses and is in no loop; else the
- * entry. */
+/* By argument that is used, the block that reads it: in kernels, where threads may exit before they
+ * need it, the nearest block that dominates all uses and is in no loop; else the entry. */
 static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
   const struct nvm_function *f = l->f;
   const struct dominance *d = &l->dominance;
@@ -171,7 +166,7 @@ static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
   return place;
 }
 
-/* The pointer of a byval argument: into .param, or to a copy in the frame. */
+/* The pointer of a byval argument, into .param or to a copy in the frame. */
 static void lower_byval_argument(struct lower *l, uint32_t a, const struct passing *p,
                                  struct nvm_str name) {
   struct nvm_type type = function_arg_type(l->f, a);
@@ -182,7 +177,7 @@ static void lower_byval_argument(struct lower *l, uint32_t a, const struct passi
   if (byval_in_place(l, value_of_arg(a), &in_place)) {
     if (function_is_kernel(l->f))
       emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(to), ptx_symbol(name, 0));
-    return; /* in device functions nothing takes the address */
+    return; /* device functions do not use the address */
   }
   if (p->kind == PASS_BYTES && function_is_kernel(l->f) && mod_space(space) == PTX_MOD_PARAM) {
     emit2(l, PTX_MOV, PTX_MODS(pointer), ptx_r(to), ptx_symbol(name, 0));

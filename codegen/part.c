@@ -1,5 +1,4 @@
-/* The parts of types: how an IR value is spread over PTX registers. Computed once per type of the
- * module and kept by type index. */
+/* The parts of types, computed once for each type of the module. */
 #include "codegen/lane.h"
 #include "codegen/report.h"
 
@@ -8,7 +7,7 @@ const struct part part_i32 = {.kind = PART_INT, .bits = 32, .container = 32};
 const struct part part_i64 = {.kind = PART_INT, .bits = 64, .container = 64};
 const struct part part_f32 = {.kind = PART_FLOAT, .bits = 32, .container = 32};
 
-/* Do two of these share a register? Then *kind is what they are together. */
+/* Whether two of these share a register; *kind is the pair. */
 static bool is_pair_element(const struct type_table *t, struct nvm_type e, enum part_kind *kind) {
   switch (type_kind(t, e)) {
     case TY_HALF: *kind = PART_PAIR_HALF; return tgt_pair_fills_register(TGT_HALF, 16);
@@ -22,7 +21,7 @@ static bool is_pair_element(const struct type_table *t, struct nvm_type e, enum 
 
 static bool push_part(struct lower *l, struct part p) { return VEC_PUSH(&l->arena, &l->parts, p); }
 
-/* An integer in the register that the target's table promotes it to, or in two halves. */
+/* An integer, in the register that the target promotes it to, or in two halves. */
 static bool push_int(struct lower *l, uint32_t bits, bool is_pointer, uint64_t offset) {
   uint32_t at = (uint32_t)offset, container = bits;
   enum tgt_action action;
@@ -51,8 +50,8 @@ static bool push_vector(struct lower *l, struct nvm_type type, uint64_t offset) 
         return false;
     return true;
   }
-  /* Lanes are packed by their bits, not by their stored bytes: <3 x i1> has its bits in one byte;
-   * memory.c looks after such vectors, whose part offsets then say nothing. */
+  /* Lanes are packed by bits: <3 x i1> is in one byte. memory.c handles such vectors, whose part
+   * offsets have no meaning. */
   uint64_t step = layout_bits(&l->module->layout, t, element) / 8;
   for (uint64_t i = 0; i < lanes; i++)
     if (!push_type(l, element, offset + i * step)) return false;
@@ -112,7 +111,7 @@ struct part_range part_measure(struct lower *l, struct nvm_type type) {
     l->type_parts.count = wanted; /* new entries are zero: not computed */
   }
   uint32_t first = l->parts.count;
-  l->type_parts.data[0].first = first; /* entry 0 is no type: where the running type began */
+  l->type_parts.data[0].first = first; /* entry 0 is not a type: where the current type begins */
   if (!push_type(l, type, 0)) {
     l->parts.count = first;
     report_refuse(l, "a first-class value of more than 65536 scalars", "pass it through memory");

@@ -1,10 +1,10 @@
 /* Leaving SSA: the copies that a control-flow edge makes for the phis of its target.
  *
- * All phis of a block change at once, so the copies of one edge are a parallel copy. It is made
- * sequential by emitting moves whose target nobody still has to read; what remains are cycles, and
- * each is broken by saving one register in a temporary. Linear in the number of copies.
- * (After Boissinot et al., "Revisiting Out-of-SSA Translation", 2009, algorithm 1.) Critical edges
- * get their copies in a block of their own (function.c), which is what keeps lost copies right. */
+ * The phis of a block are assigned simultaneously, so the copies of one edge are a parallel copy.
+ * It is made sequential by emitting moves whose target has no more readers; the rest are cycles,
+ * each broken by saving one register in a temporary. Linear in the number of copies. (After
+ * Boissinot et al., "Revisiting Out-of-SSA Translation", 2009, algorithm 1.) Critical edges get
+ * their copies in a block of their own (function.c), which avoids the lost-copy problem. */
 #include "codegen/emit.h"
 #include "codegen/select.h"
 #include "codegen/stage.h"
@@ -16,7 +16,7 @@ struct move {
   bool done;
 };
 
-/* What is known of one register; found by hashing, for registers are sparse here. */
+/* A register of the copy, in a hash table. */
 struct copier_slot {
   uint32_t key;        /* register bits, 0: free */
   int32_t writer;      /* the move that sets it, -1: none */
@@ -71,7 +71,7 @@ static bool copier_init(struct copier *c, struct lower *l, const struct ptx_reg 
   return true;
 }
 
-/* Emits move i, then those that its source register was the last obstacle for. */
+/* Emits move i, then the moves that become possible because its source has no more readers. */
 static void emit_chain(struct copier *c, int32_t i) {
   while (i >= 0) {
     struct move *m = &c->moves[i];
@@ -85,8 +85,8 @@ static void emit_chain(struct copier *c, int32_t i) {
   }
 }
 
-/* Every move left is part of a cycle: its target is read by exactly one other move, which from now
- * on reads a saved copy. */
+/* Each remaining move is part of a cycle: its target is read by exactly one other move, which reads
+ * a saved copy instead. */
 static void break_cycle(struct copier *c, uint32_t i) {
   struct move *m = &c->moves[i];
   struct ptx_reg saved = ptx_new_reg(c->l->pf, ptx_reg_class(m->to));
@@ -114,8 +114,7 @@ bool phi_in_block(const struct lower *l, struct nvm_block b) {
   return !inst_is_none(first) && function_inst(l->f, first)->op == OP_PHI;
 }
 
-/* --- which phi operands an edge carries ---------------------------------------------------------
- */
+/* --- which phi operands an edge carries ------------------------------------------------------- */
 
 /* Phi operands grouped by edge. */
 struct phi_edges {
@@ -129,9 +128,8 @@ struct phi_use {
   uint32_t operand;
 };
 
-/* For all blocks at once, so that a phi of a million operands costs a million steps, not a million
- * times a million: uses grouped by the block they come from, each group in layout order of targets.
- */
+/* Groups the phi operands of all blocks by predecessor, each group in layout order of the targets:
+ * linear in the operands. */
 bool phi_plan(struct lower *l) {
   const struct nvm_function *f = l->f;
   struct phi_edges *e = l->edges = arena_alloc(&l->function_arena, sizeof *e);
@@ -158,7 +156,7 @@ bool phi_plan(struct lower *l) {
     e->uses = arena_alloc(&l->function_arena, (e->start[blocks] + 1) * sizeof *e->uses);
     if (!e->uses) return false;
   }
-  /* The second pass moved each start to its group's end: shift back. */
+  /* The second pass advanced each start to its group's end. */
   for (uint32_t b = blocks; b > 0; b--) e->start[b] = e->start[b - 1];
   e->start[0] = 0;
   return true;
@@ -180,7 +178,7 @@ static uint32_t first_use(const struct lower *l, struct nvm_block from, struct n
   return low;
 }
 
-/* Whether v lies in the registers of the phi already (coalesce.c). */
+/* Whether v has the registers of the phi (coalesce.c). */
 static bool shares_registers(const struct lower *l, struct nvm_inst_id phi, struct nvm_value v) {
   return value_kind(v) == VALUE_INST && l->inst_regs[phi.index] != 0 &&
          l->inst_regs[value_index(v)] == l->inst_regs[phi.index];

@@ -8,7 +8,7 @@ struct diag_range report_place(const struct lower *l) {
   struct diag_range range = {l->options->source, 0, 0};
   if (!l->f) return range;
   if (l->inst.index == 0 || l->inst.index >= l->f->positions.count) return l->f->symbol.where;
-  /* An instruction that a pass made has the position of the nearest earlier one. */
+  /* An instruction made by a pass has the position of the nearest earlier one. */
   for (struct nvm_inst_id i = l->inst; range.begin == 0 && !inst_is_none(i);
        i = function_inst(l->f, i)->previous)
     range.begin = l->f->positions.data[i.index];
@@ -68,7 +68,7 @@ static struct ptx_key *allowed_place(struct lower *l, const struct ptx_key *key)
   return l->allowed ? &l->allowed[hash % ALLOWED_PLACES] : NULL;
 }
 
-/* What is not PTX comes from inline assembly, or is a fault of the lowering. */
+/* An instruction that is not PTX comes from inline assembly, or is a bug. */
 static void report_need(struct lower *l, const struct ptx_entry *e, const struct ptx_need *need) {
   struct textbuf b;
   textbuf_init(&b, &l->function_arena);

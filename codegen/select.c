@@ -220,7 +220,7 @@ static bool fits_offset(int64_t offset) { return offset >= INT32_MIN && offset <
 
 enum { MAX_CHAIN = 64 }; /* unreachable code may be circular */
 
-/* The end of the chain of constant additions; `has_registers`: the first pointer that is wanted. */
+/* The end of the chain of constant additions; `has_registers`: the first pointer with registers. */
 static struct selected_address find_base(const struct lower *l, struct nvm_value pointer,
                                          bool has_registers) {
   struct selected_address a = {.base = pointer};

@@ -1,4 +1,4 @@
-/* Operands: registers of results and arguments, immediates of constants. */
+/* Operands: registers of results and arguments, constants as immediates. */
 #include "codegen/emit.h"
 #include "codegen/report.h"
 #include "codegen/select.h"
@@ -41,7 +41,7 @@ void value_touch(struct lower *l, struct nvm_value v) {
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-/* The bits of part `k` of a constant, walked down from its type; symbols end the walk. */
+/* The bits of part `k` of a constant, or a symbol. */
 struct constant_part {
   uint64_t bits;
   struct nvm_value symbol; /* a global or function, or VALUE_NULL */
@@ -110,8 +110,8 @@ static struct constant_part constant_part(struct lower *l, struct nvm_value v, s
   return (struct constant_part){0, VALUE_NULL};
 }
 
-/* The address of a symbol as its pointer type has it: variables of address space 0 are placed in
- * .global, so that their generic address is made by cvta. */
+/* The address of a symbol in its pointer type. Variables of address space 0 are in .global, so cvta
+ * makes their generic address. */
 static struct ptx_reg symbol_address(struct lower *l, struct nvm_value symbol) {
   struct nvm_type type = module_value_type(l->module, symbol);
   struct part_range parts = part_list(l, type);
@@ -126,7 +126,7 @@ static struct ptx_reg symbol_address(struct lower *l, struct nvm_value symbol) {
   return generic;
 }
 
-/* An operand that may be an immediate of any class (to be moved into a register if need be). */
+/* A register or an immediate of any class. */
 static struct ptx_operand constant_operand(struct lower *l, struct nvm_value v, uint32_t k) {
   struct nvm_type type = value_type(l->f, v);
   struct constant_part c = constant_part(l, v, type, k);
@@ -163,7 +163,7 @@ struct ptx_reg value_reg(struct lower *l, struct nvm_value v, uint32_t k) {
   struct ptx_operand o = constant_operand(l, v, k);
   if (o.kind == PTX_OPERAND_REG) return o.reg;
   struct part_range parts = part_list(l, value_type(l->f, v));
-  if (k >= parts.count) return ptx_new_reg(l->pf, PTX_B32); /* an earlier error; keep going */
+  if (k >= parts.count) return ptx_new_reg(l->pf, PTX_B32); /* after an error */
   struct ptx_reg r = emit_new_reg(l, part_at(l, parts, k));
   emit_copy(l, r, o);
   return r;

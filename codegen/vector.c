@@ -1,4 +1,4 @@
-/* Vectors and aggregates: their lanes and members as registers. Nothing here computes; it moves. */
+/* Vectors, aggregates and select: moves between registers. */
 #include "codegen/inst.h"
 #include "codegen/lane.h"
 #include "codegen/number.h"
@@ -27,8 +27,8 @@ static void select_part(struct lower *l, const struct part *p, struct ptx_reg to
   emit4(l, PTX_SELP, PTX_MODS(part_move_mod(p)), ptx_r(to), a, b, condition);
 }
 
-/* c && a, c || b, and where the constant is the other one: !c || a, !c && b. False: neither a nor b
- * is constant. */
+/* A select of i1 with a constant arm: c && a, c || b, !c || a, !c && b. False: no arm is constant.
+ */
 static bool select_logical(struct lower *l, struct ptx_reg to, struct nvm_value c,
                            struct nvm_value a, struct nvm_value b) {
   nvm_u128 constant;
@@ -41,7 +41,7 @@ static bool select_logical(struct lower *l, struct ptx_reg to, struct nvm_value 
   return true;
 }
 
-/* A vector condition chooses lane by lane, a scalar one the whole value. */
+/* A vector condition selects lane by lane, a scalar one the whole value. */
 void vector_lower_select(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value c = inst_operand(l->f, i, 0), a = inst_operand(l->f, i, 1);
   struct nvm_value b = inst_operand(l->f, i, 2);
@@ -65,15 +65,15 @@ void vector_lower_select(struct lower *l, const struct nvm_inst *i) {
   }
 }
 
-/* Registers hold some bits whatever the value was: that is a frozen value. */
+/* A register always holds some bits: a copy is a frozen value. */
 void vector_lower_freeze(struct lower *l, const struct nvm_inst *i) {
   copy_parts(l, value_result(l, l->inst), inst_operand(l->f, i, 0), 0, part_list(l, i->type).count);
 }
 
 /* --- members of aggregates -------------------------------------------------------------------- */
 
-/* The parts that the path of constant indices from operand `k` on leads to, as first and count
- * relative to the whole; *type becomes the member's type. */
+/* The parts of the member that the constant indices from operand `k` on select, relative to the
+ * whole; *type becomes the member's type. */
 static struct part_range walk_path(struct lower *l, const struct nvm_inst *i, uint32_t k,
                                    struct nvm_type *type) {
   uint32_t first = 0;
@@ -111,7 +111,7 @@ void vector_lower_insert_value(struct lower *l, const struct nvm_inst *i) {
 
 /* --- lanes by index --------------------------------------------------------------------------- */
 
-/* lane == index for an index known only at run time. */
+/* lane == index, at run time. */
 static struct ptx_reg lane_is(struct lower *l, struct nvm_value index, uint32_t lane) {
   struct part p = *part_at(l, part_list(l, value_type(l->f, index)), 0);
   struct ptx_reg hit = emit_temp(l, PTX_PRED);
@@ -127,7 +127,7 @@ static void select_lane(struct lower *l, struct lanes v, uint32_t lane, struct p
                 ptx_r(to[j]));
 }
 
-/* An index beyond the lanes is poison: any lane will do. */
+/* An index beyond the lanes is poison: any lane is correct. */
 void vector_lower_extract(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value vector = inst_operand(l->f, i, 0), index = inst_operand(l->f, i, 1);
   struct nvm_type type = value_type(l->f, vector);
@@ -147,7 +147,7 @@ void vector_lower_extract(struct lower *l, const struct nvm_inst *i) {
   for (uint32_t k = 1; k < v.count && !known; k++) select_lane(l, v, k, lane_is(l, index, k), to);
 }
 
-/* Pairs that nothing is inserted into are copied whole. */
+/* Other pairs are copied whole. */
 static void insert_packed(struct lower *l, const struct nvm_inst *i, uint64_t lane) {
   struct nvm_value vector = inst_operand(l->f, i, 0), e = inst_operand(l->f, i, 1);
   const struct ptx_reg *to = value_result(l, l->inst);

@@ -1,5 +1,5 @@
-/* --asm-verbose: comments that say which IR instruction the PTX below comes from, and of blocks
- * which loops they are in, in the words of LLVM's assembly printer. */
+/* --asm-verbose: comments with the IR instruction that the PTX below comes from, and the loop that
+ * a block is in, in the format of LLVM's assembly printer. */
 #include "codegen/stage.h"
 #include "ir/print.h"
 
