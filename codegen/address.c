@@ -8,10 +8,6 @@
 #include "ir/evalint.h"
 #include "ir/gep.h"
 
-static const struct nvm_inst *inst_of(const struct lower *l, struct nvm_value v) {
-  return value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
-}
-
 static uint32_t pointer_space(const struct lower *l, struct nvm_value pointer) {
   struct nvm_type type = type_scalar(&l->module->types, value_type(l->f, pointer));
   return type_info(&l->module->types, type)->width;
@@ -104,7 +100,7 @@ static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const stru
       constant += step * (uint64_t)index.imm;
       continue;
     }
-    bool is_signed = value_equal(source, whole) || inst_of(l, whole)->op == OP_SEXT;
+    bool is_signed = value_equal(source, whole) || value_inst(l->f, whole)->op == OP_SEXT;
     struct part p = *part_at(l, part_list(l, o->scalar), 0);
     address = ptx_r(add_scaled(l, address, o->count == 1 ? source : VALUE_NULL, index, &p,
                                is_signed, step, wide));

@@ -228,7 +228,7 @@ static void add_read(struct coalescer *c, struct nvm_value v, struct live at, ui
   struct lower *l = c->l;
   if (value_kind(v) != VALUE_INST || c->steps_left == 0) return;
   c->steps_left = depth > MAX_DEPTH ? 0 : c->steps_left - 1;
-  const struct nvm_inst *i = &l->f->insts.data[value_index(v)];
+  const struct nvm_inst *i = value_inst(l->f, v);
   uint32_t n = c->number[value_index(v)];
   if (n) {
     struct read r = {at, c->candidates.data[n].reads};

@@ -1,6 +1,7 @@
 /* Instructions, and the short sequences that all files use: copies, extensions, packed pairs. */
-#include "codegen/lane.h"
+#include "codegen/emit.h"
 #include "ir/evalint.h"
+#include "ptx/print.h"
 
 void emit0(struct lower *l, enum ptx_op op, const uint16_t *mods) {
   ptx_add(l->pf, op, mods, NULL, 0);
@@ -64,11 +65,7 @@ struct ptx_operand emit_convert(struct lower *l, uint16_t to, uint16_t from, str
 }
 
 void emit_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from) {
-  static const uint16_t mods[PTX_CLASS_COUNT] = {
-      [PTX_PRED] = PTX_MOD_PRED, [PTX_B16] = PTX_MOD_B16, [PTX_B32] = PTX_MOD_B32,
-      [PTX_B64] = PTX_MOD_B64,   [PTX_F32] = PTX_MOD_F32, [PTX_F64] = PTX_MOD_F64,
-      [PTX_B128] = PTX_MOD_B128, [PTX_B8] = PTX_MOD_B64};
-  emit2(l, PTX_MOV, PTX_MODS(mods[ptx_reg_class(to)]), ptx_r(to), from);
+  emit2(l, PTX_MOV, PTX_MODS(ptx_class_type(ptx_reg_class(to))), ptx_r(to), from);
 }
 
 struct ptx_operand emit_in_reg(struct lower *l, struct ptx_operand v, const struct part *p) {
@@ -171,7 +168,10 @@ void emit_pair_by_lanes(struct lower *l, const struct part *p, struct ptx_reg to
   struct part scalar = {.kind = PART_INT, .bits = 16, .container = 16};
   struct ptx_operand in[3][2], result[2];
   if (p->kind != PART_PAIR_I16) scalar.kind = p->kind == PART_PAIR_HALF ? PART_HALF : PART_BFLOAT;
-  for (uint32_t j = 0; j < count; j++) emit_unpack_pair(l, v[j], in[j]);
+  for (uint32_t j = 0; j < count; j++) {
+    for (int k = 0; k < 2; k++) in[j][k] = ptx_i((int16_t)(v[j].imm >> 16 * k));
+    if (v[j].kind != PTX_OPERAND_INT) emit_unpack_pair(l, v[j], in[j]);
+  }
   for (int k = 0; k < 2; k++) {
     struct ptx_operand each[3] = {in[0][k], in[count > 1][k], in[count - 1][k]};
     result[k] = ptx_r(emit_temp(l, PTX_B16));

@@ -276,7 +276,7 @@ bool float_lower_fused(struct lower *l, const struct nvm_inst *i) {
   if (product_operand < 0) return false;
   struct nvm_value product = inst_operand(l->f, i, (uint32_t)product_operand);
   struct nvm_value addend = inst_operand(l->f, i, product_operand == 0 ? 1 : 0);
-  const struct nvm_inst *multiply = &l->f->insts.data[value_index(product)];
+  const struct nvm_inst *multiply = value_inst(l->f, product);
   struct part_range parts = part_list(l, i->type);
   const struct ptx_reg *to = value_result(l, l->inst);
   const struct nvm_value v[3] = {inst_operand(l->f, multiply, 0), inst_operand(l->f, multiply, 1),

@@ -99,14 +99,6 @@ static void lower_i16_pair(struct lower *l, enum op op, struct ptx_reg to, struc
     emit3(l, PTX_ADD, PTX_MODS(PTX_MOD_S16X2), ptx_r(to), a, b);
   } else if (constant && low == high && low < 16 && (op == OP_SHL || op == OP_LSHR)) {
     shift_pair(l, op == OP_SHL, to, a, low);
-  } else if (constant) {
-    struct ptx_operand x[2], z[2];
-    emit_unpack_pair(l, a, x);
-    for (int k = 0; k < 2; k++) {
-      z[k] = ptx_r(emit_temp(l, PTX_B16));
-      lower_int_part(l, op, &part_i16, z[k].reg, x[k], ptx_i((int16_t)(k ? high : low)));
-    }
-    emit_copy(l, to, emit_pack_pair(l, z[0], z[1]));
   } else {
     emit_pair_by_lanes(l, &pair_i16, to, (struct ptx_operand[]){a, b}, 2, int_lane, &op);
   }
@@ -154,7 +146,7 @@ static struct ptx_operand lower_factor(struct lower *l, const struct nvm_inst *i
   struct ptx_operand x = value_operand(l, read, 0);
   if (x.kind != PTX_OPERAND_REG) return x;
   if (value_equal(v, read)) return emit_narrow(l, x, 64, 32);
-  bool is_signed = l->f->insts.data[value_index(v)].op == OP_SEXT;
+  bool is_signed = value_inst(l->f, v)->op == OP_SEXT;
   return emit_extend(l, x, part_at(l, part_list(l, value_type(l->f, read)), 0), 32, is_signed);
 }
 

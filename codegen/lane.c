@@ -29,7 +29,7 @@ struct nvm_value lane_inserted(struct lower *l, struct nvm_value *v, uint32_t k)
   uint64_t lane;
   for (uint32_t step = 0; step < SELECT_MAX_INSERTIONS && select_is_insertion(l, *v, &lane);
        step++) {
-    const struct nvm_inst *i = &l->f->insts.data[value_index(*v)];
+    const struct nvm_inst *i = value_inst(l->f, *v);
     if (lane == k) return inst_operand(l->f, i, 1);
     *v = inst_operand(l->f, i, 0);
   }

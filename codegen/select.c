@@ -9,10 +9,6 @@
 #include "codegen/value.h"
 #include "ir/gep.h"
 
-static const struct nvm_inst *inst_of(const struct lower *l, struct nvm_value v) {
-  return value_kind(v) == VALUE_INST ? &l->f->insts.data[value_index(v)] : NULL;
-}
-
 static struct selection *selection_of(const struct lower *l, const struct nvm_inst *i) {
   return &l->selection[i - l->f->insts.data];
 }
@@ -32,7 +28,7 @@ static unsigned fits(uint64_t low, uint64_t high) {
 
 /* Whether v is extended from an integer of at most 32 bits that is no predicate. */
 static bool is_extended(const struct lower *l, struct nvm_value v) {
-  const struct nvm_inst *i = inst_of(l, v);
+  const struct nvm_inst *i = value_inst(l->f, v);
   if (!i || (i->op != OP_ZEXT && i->op != OP_SEXT)) return false;
   uint32_t bits = type_scalar_bits(&l->module->types, value_type(l->f, inst_operand(l->f, i, 0)));
   return bits > 1 && bits <= 32;
@@ -41,7 +37,7 @@ static bool is_extended(const struct lower *l, struct nvm_value v) {
 static unsigned factor_fits(const struct lower *l, struct nvm_value v) {
   nvm_u128 bits;
   if (const_is_int(l->module, v, &bits)) return fits((uint64_t)bits, (uint64_t)bits);
-  if (is_extended(l, v) && inst_of(l, v)->op == OP_SEXT) return SELECT_WIDE_SIGNED;
+  if (is_extended(l, v) && value_inst(l->f, v)->op == OP_SEXT) return SELECT_WIDE_SIGNED;
   struct known_bits known = known_bits_of(l->f, v);
   return fits(known_bits_least(known), known_bits_most(known));
 }
@@ -89,7 +85,7 @@ static void select_fused_product(struct lower *l, const struct nvm_inst *sum) {
   bool is_integer = sum->op == OP_ADD;
   if (!may_fuse(l, sum)) return;
   for (uint32_t k = 0; k < 2; k++) {
-    const struct nvm_inst *product = inst_of(l, inst_operand(l->f, sum, k));
+    const struct nvm_inst *product = value_inst(l->f, inst_operand(l->f, sum, k));
     if (!product || product->op != (is_integer ? OP_MUL : OP_FMUL) ||
         !is_read_once(l, inst_operand(l->f, sum, k)) ||
         (is_integer && (product->block.index != sum->block.index || wide_product(l, product) != 0)))
@@ -108,7 +104,7 @@ int select_product(const struct lower *l, const struct nvm_inst *i) {
 
 /* mul.wide multiplies 32-bit indices by steps that are positive as signed numbers. */
 static bool is_widened_index(const struct lower *l, struct nvm_value index, uint64_t step) {
-  const struct nvm_inst *i = inst_of(l, index);
+  const struct nvm_inst *i = value_inst(l->f, index);
   return i && (i->op == OP_ZEXT || i->op == OP_SEXT) && step > 1 && step <= INT32_MAX &&
          type_equal(i->type, TYPE_I64) &&
          type_equal(value_type(l->f, inst_operand(l->f, i, 0)), TYPE_I32);
@@ -135,7 +131,7 @@ static bool is_aligned(const struct lower *l, struct nvm_type type, struct memor
 
 static void select_stored_value(struct lower *l, const struct nvm_inst *store) {
   const struct type_table *t = &l->module->types;
-  const struct nvm_inst *cut = inst_of(l, inst_operand(l->f, store, 0));
+  const struct nvm_inst *cut = value_inst(l->f, inst_operand(l->f, store, 0));
   struct memory_access how = memory_access_unpack(store->aux);
   if (!cut || cut->op != OP_TRUNC || how.ordering != ORDER_NONE || type_is_vector(t, cut->type))
     return;
@@ -151,13 +147,13 @@ struct nvm_value select_operand(const struct lower *l, const struct nvm_inst *i,
   struct nvm_value v = inst_operand(l->f, i, k);
   bool may = i->op == OP_GEP || i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL;
   bool converts = may && k < 8 * sizeof(uint16_t) && selection_of(l, i)->folded >> k & 1;
-  return converts ? inst_operand(l->f, inst_of(l, v), 0) : v;
+  return converts ? inst_operand(l->f, value_inst(l->f, v), 0) : v;
 }
 
 /* Scalars of up to 64 bits only: one register. */
 static void select_extending_load(struct lower *l, const struct nvm_inst *extension) {
   struct nvm_value v = inst_operand(l->f, extension, 0);
-  const struct nvm_inst *load = inst_of(l, v);
+  const struct nvm_inst *load = value_inst(l->f, v);
   if (!load || load->op != OP_LOAD || !is_read_once(l, v) ||
       part_list(l, extension->type).count != 1)
     return;
@@ -175,7 +171,7 @@ struct nvm_inst_id select_extension(const struct lower *l, struct nvm_inst_id lo
 }
 
 bool select_is_loaded(const struct lower *l, const struct nvm_inst *extension) {
-  const struct nvm_inst *load = inst_of(l, inst_operand(l->f, extension, 0));
+  const struct nvm_inst *load = value_inst(l->f, inst_operand(l->f, extension, 0));
   return load && selection_of(l, load)->home == (uint32_t)(extension - l->f->insts.data);
 }
 
@@ -184,14 +180,14 @@ bool select_is_loaded(const struct lower *l, const struct nvm_inst *extension) {
 /* A chain of n insertions then copies n members, not n aggregates. */
 static void select_insertion_in_place(struct lower *l, const struct nvm_inst *insertion) {
   struct nvm_value whole = inst_operand(l->f, insertion, 0);
-  const struct nvm_inst *before = inst_of(l, whole);
+  const struct nvm_inst *before = value_inst(l->f, whole);
   if (before && before->op == OP_INSERTVALUE && is_read_once(l, whole) &&
       before->block.index == insertion->block.index)
     selection_of(l, insertion)->home = value_index(whole);
 }
 
 bool select_is_insertion(struct lower *l, struct nvm_value v, uint64_t *lane) {
-  const struct nvm_inst *i = inst_of(l, v);
+  const struct nvm_inst *i = value_inst(l->f, v);
   nvm_u128 index;
   if (!i || i->op != OP_INSERTELEMENT || !part_is_packed_type(l, i->type) ||
       !const_is_int(l->module, inst_operand(l->f, i, 2), &index))
@@ -225,7 +221,7 @@ static struct selected_address find_base(const struct lower *l, struct nvm_value
                                          bool has_registers) {
   struct selected_address a = {.base = pointer};
   const struct nvm_inst *i;
-  for (int step = 0; step < MAX_CHAIN && (i = inst_of(l, a.base)) != NULL; step++) {
+  for (int step = 0; step < MAX_CHAIN && (i = value_inst(l->f, a.base)) != NULL; step++) {
     int64_t offset;
     uint32_t place;
     if (has_registers && selection_of(l, i)->wanted) break;
@@ -239,14 +235,14 @@ static struct selected_address find_base(const struct lower *l, struct nvm_value
 }
 
 struct selected_address select_address(struct lower *l, struct nvm_value pointer) {
-  const struct nvm_inst *i = inst_of(l, pointer);
+  const struct nvm_inst *i = value_inst(l->f, pointer);
   if (!i) return (struct selected_address){.base = pointer};
   struct selection *s = selection_of(l, i);
   struct selected_address a =
       s->address ? l->addresses.data[s->address - 1] : find_base(l, pointer, false);
   if (!s->address && VEC_PUSH(&l->function_arena, &l->addresses, a))
     s->address = l->addresses.count;
-  const struct nvm_inst *base = inst_of(l, a.base);
+  const struct nvm_inst *base = value_inst(l->f, a.base);
   return base && !a.in_frame && selection_of(l, base)->is_shared ? find_base(l, pointer, true) : a;
 }
 
@@ -278,7 +274,7 @@ static void want_address(struct selector *s, struct nvm_value pointer) {
 static void want_lanes(struct selector *s, struct nvm_value v) {
   uint64_t lane;
   for (int n = 0; n < SELECT_MAX_INSERTIONS && select_is_insertion(s->l, v, &lane); n++) {
-    const struct nvm_inst *insertion = inst_of(s->l, v);
+    const struct nvm_inst *insertion = value_inst(s->l->f, v);
     want(s, inst_operand(s->l->f, insertion, 1));
     v = inst_operand(s->l->f, insertion, 0);
   }
@@ -310,8 +306,8 @@ static void want_operands(struct selector *s, const struct nvm_inst *i) {
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value v = select_operand(l, i, k);
     if ((int)k == product) {
-      want(s, inst_operand(l->f, inst_of(l, v), 0));
-      want(s, inst_operand(l->f, inst_of(l, v), 1));
+      want(s, inst_operand(l->f, value_inst(l->f, v), 0));
+      want(s, inst_operand(l->f, value_inst(l->f, v), 1));
     } else if (is_address_operand(i, k)) {
       want_address(s, v);
     } else if (select_moves_lanes((enum op)i->op)) {
