@@ -2,14 +2,14 @@
 #include "opt/memory/byval.h"
 
 #include "ir/build.h"
+#include "ir/evalint.h"
 
 struct nvm_value byval_copy(struct nvm_function *f, struct nvm_inst_id before,
                             struct nvm_value from, struct nvm_type type, uint32_t align,
                             struct nvm_meta location) {
   struct nvm_module *m = f->module;
   uint32_t natural = layout_align(&m->layout, &m->types, type);
-  uint16_t log2 = 0;
-  while ((UINT64_C(1) << log2) < (align > natural ? align : natural)) log2++;
+  uint16_t log2 = (uint16_t)evalint_log2(align > natural ? align : natural);
   struct nvm_value one = const_int(m, TYPE_I32, 1);
   struct builder entry = builder_at_start(f, f->entry), at = builder_before(f, before);
   at.location = location;

@@ -13,6 +13,7 @@
  * Omits:     raising the alignment of variables; block copies; assumptions about integers.
  * Tests:     check/opt/infer-alignment.nvir. */
 #include "ir/dominance.h"
+#include "ir/evalint.h"
 #include "ir/intrinsic.h"
 #include "analysis/alias.h"
 #include "opt/passes.h"
@@ -55,16 +56,8 @@ struct aligner {
   VEC(struct assumption) assumptions;
 };
 
-static uint8_t log2_of(uint64_t x) {
-  uint8_t n = 0;
-  while (n < UNKNOWN_LOG2 && x > 1) x >>= 1, n++;
-  return n;
-}
-
 static uint8_t trailing_zeros(uint64_t x) {
-  uint8_t n = 0;
-  while (n < UNKNOWN_LOG2 && !(x >> n & 1)) n++;
-  return n;
+  return (uint8_t)evalint_trailing_zeros(UNKNOWN_LOG2, x);
 }
 
 static uint8_t attribute_log2(const struct aligner *g, struct nvm_attrset s) {
@@ -74,7 +67,8 @@ static uint8_t attribute_log2(const struct aligner *g, struct nvm_attrset s) {
 
 static uint8_t type_log2(const struct aligner *g, struct nvm_type type) {
   const struct nvm_module *m = g->f->module;
-  return type_is_sized(&m->types, type) ? log2_of(layout_align(&m->layout, &m->types, type)) : 0;
+  return type_is_sized(&m->types, type) ? trailing_zeros(layout_align(&m->layout, &m->types, type))
+                                        : 0;
 }
 
 static uint8_t object_log2(const struct aligner *g, struct nvm_value v) {

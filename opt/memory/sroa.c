@@ -85,12 +85,6 @@ uint32_t sroa_aligned(uint64_t align) {
   return memory_access_pack((struct memory_access){.align_log2 = (evalint_log2(align) + 1) & 63});
 }
 
-uint64_t sroa_access_align(const struct splitter *s, const struct nvm_inst *i,
-                           struct nvm_type type) {
-  return layout_written_align(&s->m->layout, &s->m->types, type,
-                              memory_access_unpack(i->aux).align_log2);
-}
-
 uint64_t sroa_align_at(uint64_t align, uint64_t offset) {
   uint64_t low = offset & (~offset + 1);
   return low && low < align ? low : align;
@@ -180,22 +174,16 @@ static bool collect_uses(struct splitter *s, struct nvm_value pointer, int64_t o
 
 /* --- Who names addresses --- */
 
-static enum op op_of(const struct splitter *s, struct nvm_value v) {
-  return value_kind(v) == VALUE_INST ? (enum op)s->f->insts.data[value_index(v)].op : OP_RET;
-}
-
 static bool is_address_of(enum op op) {
   return op == OP_GEP || op == OP_BITCAST || op == OP_ADDRSPACECAST;
 }
 
 /* Conservative test for an address in a candidate; looks at v and its first operand only. */
 static bool may_be_address(const struct splitter *s, struct nvm_value v) {
-  enum op op = op_of(s, v);
-  if (is_address_of(op)) {
-    v = inst_operand(s->f, &s->f->insts.data[value_index(v)], 0);
-    op = op_of(s, v);
-  }
-  return op == OP_ALLOCA ? s->addresses[value_index(v)].wanted : is_address_of(op);
+  const struct nvm_inst *i = value_inst(s->f, v);
+  if (i && is_address_of((enum op)i->op)) i = value_inst(s->f, v = inst_operand(s->f, i, 0));
+  return i &&
+         (i->op == OP_ALLOCA ? s->addresses[value_index(v)].wanted : is_address_of((enum op)i->op));
 }
 
 static void note_use(struct splitter *s, struct nvm_inst_id user, struct nvm_value v) {
@@ -418,13 +406,9 @@ static void make_variable(struct splitter *s, struct part *p) {
 
 /* The first part that ends after `begin`. */
 static struct part *part_at(struct splitter *s, uint32_t begin) {
-  uint32_t low = 0, high = s->parts.count;
-  while (low < high) {
-    uint32_t middle = (low + high) / 2;
-    if (s->parts.data[middle].end <= begin) low = middle + 1;
-    else high = middle;
-  }
-  return &s->parts.data[low];
+  struct part *p = s->parts.data;
+  while (p->end <= begin) p++;
+  return p;
 }
 
 /* The element of a vector part that the slice covers. */

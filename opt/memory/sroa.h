@@ -83,10 +83,7 @@ bool sroa_is_in_variable(const struct splitter *s, struct nvm_value address);
 uint64_t sroa_size(const struct splitter *s, struct nvm_type t);
 uint64_t sroa_alloca_bytes(const struct splitter *s, struct nvm_inst_id id);
 uint32_t sroa_alloca_align(const struct splitter *s, const struct nvm_inst *i);
-/* Bytes: the alignment of an access of the type; the alignment at `offset` from an aligned address.
- */
-uint64_t sroa_access_align(const struct splitter *s, const struct nvm_inst *i,
-                           struct nvm_type type);
+/* Bytes: the alignment at `offset` from an aligned address. */
 uint64_t sroa_align_at(uint64_t align, uint64_t offset);
 /* A plain access of that alignment, as `aux` of a load or store. */
 uint32_t sroa_aligned(uint64_t align);

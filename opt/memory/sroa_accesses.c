@@ -101,11 +101,18 @@ static struct nvm_value take_member(struct splitter *s, struct nvm_value v,
   return builder_add(&s->b, OP_EXTRACTVALUE, 0, m->type, operands, m->depth + 1, 0);
 }
 
+/* The alignment of an access of the type, in bytes. */
+static uint64_t access_align(const struct splitter *s, const struct nvm_inst *i,
+                             struct nvm_type type) {
+  return layout_written_align(&s->m->layout, &s->m->types, type,
+                              memory_access_unpack(i->aux).align_log2);
+}
+
 static void split_struct_load(struct splitter *s, struct nvm_inst_id id,
                               const member_list *members) {
   struct nvm_type type = function_inst(s->f, id)->type;
   struct nvm_value pointer = inst_operand_at(s->f, id, 0);
-  uint64_t align = sroa_access_align(s, function_inst(s->f, id), type);
+  uint64_t align = access_align(s, function_inst(s->f, id), type);
   struct nvm_value whole = const_poison(s->m, type), operands[MAX_DEPTH + 2];
   for (uint32_t k = 0; k < members->count; k++) {
     const struct member *m = &members->list[k];
@@ -122,7 +129,7 @@ static void split_struct_store(struct splitter *s, struct nvm_inst_id id,
                                const member_list *members) {
   struct nvm_value value = rewrite_get(&s->rewrite, inst_operand_at(s->f, id, 0));
   struct nvm_value pointer = inst_operand_at(s->f, id, 1);
-  uint64_t align = sroa_access_align(s, function_inst(s->f, id), value_type(s->f, value));
+  uint64_t align = access_align(s, function_inst(s->f, id), value_type(s->f, value));
   for (uint32_t k = 0; k < members->count; k++) {
     const struct member *m = &members->list[k];
     struct nvm_value v = take_member(s, value, m);
@@ -215,7 +222,7 @@ static void load_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst
   struct nvm_value operands[3] = {inst_operand_at(s->f, choice, 0)};
   for (uint32_t k = 1; k < 3; k++) {
     struct nvm_value from = inst_operand_at(s->f, choice, k);
-    uint64_t align = sroa_access_align(s, function_inst(s->f, id), type);
+    uint64_t align = access_align(s, function_inst(s->f, id), type);
     is_in_variables(s, from, sroa_size(s, type), &align);
     operands[k] = builder_load(&s->b, type, from, sroa_aligned(align));
   }

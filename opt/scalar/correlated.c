@@ -463,13 +463,6 @@ static unsigned free_extensions(const struct walker *w, const struct counter *c,
   return value_is_none(narrowed(w, inst_operand(w->f, i, other), &as)) ? 0 : as;
 }
 
-static struct nvm_value insert(struct walker *w, struct nvm_inst_id before, enum op op,
-                               uint16_t flags, struct nvm_type type,
-                               const struct nvm_value *operands, uint32_t count) {
-  struct builder at = builder_replacing(w->f, before);
-  return builder_add(&at, op, flags, type, operands, count, 0);
-}
-
 static bool demote(struct walker *w, const struct uses *uses, struct counter c) {
   struct nvm_function *f = w->f;
   struct nvm_value pair[] = {value_of_inst(c.phi), value_of_inst(c.next)};
@@ -484,22 +477,21 @@ static bool demote(struct walker *w, const struct uses *uses, struct counter c) 
   uint32_t out = value_equal(inst_operand_at(f, c.phi, 0), pair[1]) ? 2 : 0;
   struct nvm_value wide = inst_operand_at(f, c.phi, out), start = narrowed(w, wide, &start_as);
   struct nvm_block from = {value_index(inst_operand_at(f, c.phi, out + 1))};
-  if (value_is_none(start))
-    start = insert(w, block_terminator(f, from), OP_TRUNC, 0, TYPE_I32, &wide, 1);
+  struct builder at = builder_replacing(f, block_terminator(f, from));
+  if (value_is_none(start)) start = builder_unary(&at, OP_TRUNC, TYPE_I32, wide);
   struct nvm_value entries[] = {start, value_of_block(from), start,
                                 inst_operand_at(f, c.phi, 3 - out)};
-  struct nvm_value phi = insert(w, c.phi, OP_PHI, 0, TYPE_I32, entries, 4), sum[] = {phi, step};
+  struct builder at_phi = builder_replacing(f, c.phi), at_next = builder_replacing(f, c.next);
+  struct nvm_value phi = builder_phi(&at_phi, TYPE_I32, entries, 4), sum[] = {phi, step};
   uint16_t flags = (c.fits & step_as & FITS_SIGNED ? INST_NSW : 0) |
                    (c.fits & step_as & FITS_UNSIGNED ? INST_NUW : 0);
-  struct nvm_value next = insert(w, c.next, OP_ADD, flags, TYPE_I32, sum, 2);
-  struct nvm_inst_id behind = block_first_behind_phis(f, function_inst(f, c.phi)->block);
+  struct nvm_value next = builder_add(&at_next, OP_ADD, flags, TYPE_I32, sum, 2, 0);
   enum op op = c.fits & FITS_UNSIGNED ? OP_ZEXT : OP_SEXT;
   flags = op == OP_ZEXT && (c.fits & FITS_SIGNED) ? INST_NNEG : 0;
-  struct nvm_value phi_wide = insert(w, behind, op, flags, TYPE_I64, &phi, 1);
-  struct nvm_value next_wide = insert(w, c.next, op, flags, TYPE_I64, &next, 1);
-  if (value_is_none(phi) || value_is_none(next) || value_is_none(phi_wide) ||
-      value_is_none(next_wide))
-    return false;
+  at = builder_replacing(f, block_first_behind_phis(f, function_inst(f, c.phi)->block));
+  struct nvm_value phi_wide = builder_add(&at, op, flags, TYPE_I64, &phi, 1, 0),
+                   next_wide = builder_add(&at_next, op, flags, TYPE_I64, &next, 1, 0);
+  if (value_is_none(phi_wide) || value_is_none(next_wide)) return false;
   inst_set_operand(f, value_inst_id(phi), 2, next);
   replace(w, c.phi, phi_wide);
   replace(w, c.next, next_wide);
