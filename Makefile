@@ -125,7 +125,7 @@ DRIVER_OBJECTS := $(DRIVER_SOURCES:%.c=$B/obj/%.o)
 
 # ---- What one can ask for -----------------------------------------------------------------------
 
-.PHONY: all release lines help setup demo check check-gpu check-peers check-programs check-random check-kernels check-effects prove bench bench-compile lint format install uninstall clean \
+.PHONY: all release lines help setup demo check check-gpu check-peers check-programs check-random check-kernels check-effects prove bench bench-compile passes-page lint format install uninstall clean \
   fuzz unit generated update-golden docs
 all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
 
@@ -151,6 +151,7 @@ help:
 	@echo 'make fuzz-diff      execute random kernels in many ways and compare; N=500 SEED=0 HOST=3'
 	@echo 'make fuzz-cuda      execute random CUDA kernels through clang in many ways; N=500 SEED=0'
 	@echo 'make bench-vectorize  serial loops beside clang and nvcc, executed in the simulator'
+	@echo 'make passes-page    docs/passes.md: cost and gain of each pass; MODULES=folder'
 	@echo 'make fuzz           fuzz the parser and the compiler; SECONDS_EACH=60'
 	@echo 'make lint           layers, writable globals, exports, names, circles, lengths, columns, prototypes'
 	@echo 'make lines          lines of each folder, and of the core'
@@ -354,6 +355,9 @@ bench: release
 
 bench-vectorize: release
 	@$(PYTHON) runtime-tests/bench/vectorize.py $(BENCH_ARGUMENTS)
+
+passes-page: all
+	@$(PYTHON) runtime-tests/bench/passes.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(BENCH_ARGUMENTS)
 
 demo:
 	@tools/setup.sh build

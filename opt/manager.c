@@ -79,15 +79,15 @@ static uint64_t processor_nanoseconds(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static bool name_matches(struct nvm_text wanted, const char *name) {
-  return text_is(wanted, "*") || text_is(wanted, name);
+static bool name_matches(struct nvm_text pattern, const char *name) {
+  return text_is(pattern, "*") || text_is(pattern, name);
 }
 
 static bool function_matches(const struct manager *g, const struct nvm_function *f) {
-  struct nvm_text wanted = g->options->only_function;
-  if (wanted.length == 0 || !f) return true;
+  struct nvm_text only = g->options->only_function;
+  if (only.length == 0 || !f) return true;
   struct nvm_text name = module_text(g->env.module, f->symbol.name);
-  return name.length == wanted.length && memcmp(name.bytes, wanted.bytes, name.length) == 0;
+  return name.length == only.length && memcmp(name.bytes, only.bytes, name.length) == 0;
 }
 
 /* `when` is "Before" or "After"; f == NULL: the module. */

@@ -2,6 +2,8 @@
  *
  * Purpose:   removes code for other targets right after nvvm-reflect, before other passes spend
  *            time on it (NVIDIA's SimplifyConstantConditionals).
+ *            At -O3 later passes find nearly all of it (docs/passes.md); it stays for -Ofc=max and
+ *            for compile time.
  * Algorithm: folds comparisons of constants that feed a branch, then the branches.
  * Requires:  nothing.
  * Preserves: SSA form.

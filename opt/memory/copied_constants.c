@@ -1,11 +1,14 @@
 /* copied-constants: replaces variables that are read-only copies of constants by the constants.
  *
  * Purpose:   a table that is written as a local array of constants is copied from a constant to
- *            the stack frame at each call; its reads can access the constant directly.
+ *            the stack frame at each call; its reads can access the constant directly. No module of
+ *            docs/passes.md has such a table; it stays since each costs a copy per thread.
  * Algorithm: an alloca is replaced by the constant if one memcpy fills it as a whole from a
- * constant variable, and all other uses load from it, also through getelementptrs, casts, phis and
- * selects. (Reads before the copy are undefined.) The constant gets at least the variable's
- * alignment. Requires:  nothing; best after inlining and before sroa. Preserves: the control flow.
+ *            constant variable, and all other uses load from it, also through getelementptrs,
+ *            casts, phis and selects. (Reads before the copy are undefined.) The constant gets at
+ *            least the variable's alignment.
+ * Requires:  nothing; best after inlining and before sroa.
+ * Preserves: the control flow.
  * Cost:      linear in the uses of such variables.
  * Omits:     partial copies; external constants with a smaller alignment.
  * Tests:     check/opt/copied-constants.nvir. */

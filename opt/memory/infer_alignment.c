@@ -6,6 +6,8 @@
  *            least the alignment of its base and of its offset (scales times known trailing
  *            zeros), a phi the least of its inputs. As most objects are aligned like their
  *            accesses, a first solution that ignores offsets finds the accesses that may gain.
+ *            Few real modules change (docs/passes.md), since clang writes most alignments; it stays
+ *            for code that states them as assumptions or attributes only.
  * Requires:  nothing.
  * Preserves: everything but the alignments.
  * Cost:      linear in operands times the rounds: two or three for each of two solutions, at most
