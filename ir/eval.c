@@ -245,7 +245,7 @@ static bool float_lane(enum op op, uint16_t flags, uint32_t aux, enum float_form
   uint64_t a = (uint64_t)in[0].bits;
   if (op_is_cast(op)) return cast_from_float(op, flags, f, to, a, out);
   if (op == OP_FNEG) {
-    out->bits = a ^ UINT64_C(1) << (float_shapes[f].bits - 1);
+    out->bits = a ^ evalfloat_sign(f);
     out->poison = eval_breaks_promise(f, flags, a);
     return true;
   }

@@ -23,7 +23,6 @@ static uint64_t fraction_mask(enum float_format f) {
 static uint64_t exponent_mask(enum float_format f) {
   return evalint_mask(float_shapes[f].exponent_bits);
 }
-static uint64_t sign_bit(enum float_format f) { return UINT64_C(1) << (float_shapes[f].bits - 1); }
 static int bias(enum float_format f) { return (1 << (float_shapes[f].exponent_bits - 1)) - 1; }
 
 uint64_t evalfloat_infinity(enum float_format f) {
@@ -34,7 +33,7 @@ uint64_t evalfloat_nan(enum float_format f) {
   if (f == FLOAT_DOUBLE) return UINT64_C(0x7ff8000000000000);
   return evalfloat_infinity(f) | fraction_mask(f);
 }
-static uint64_t magnitude(enum float_format f, uint64_t a) { return a & (sign_bit(f) - 1); }
+static uint64_t magnitude(enum float_format f, uint64_t a) { return a & (evalfloat_sign(f) - 1); }
 bool evalfloat_is_nan(enum float_format f, uint64_t a) {
   return magnitude(f, a) > evalfloat_infinity(f);
 }
@@ -47,7 +46,7 @@ bool evalfloat_is_subnormal(enum float_format f, uint64_t a) {
   return m != 0 && m <= fraction_mask(f);
 }
 uint64_t evalfloat_flush(enum float_format f, uint64_t a) {
-  return evalfloat_is_subnormal(f, a) ? a & sign_bit(f) : a;
+  return evalfloat_is_subnormal(f, a) ? a & evalfloat_sign(f) : a;
 }
 
 static u128 wide_mask(unsigned bits) { return ~(u128)0 >> (128 - bits); }
@@ -59,7 +58,7 @@ static int length_of(u128 x) {
 }
 
 static struct number unpack(enum float_format f, uint64_t a) {
-  struct number n = {.negative = (a & sign_bit(f)) != 0};
+  struct number n = {.negative = (a & evalfloat_sign(f)) != 0};
   uint64_t m = magnitude(f, a), fraction = m & fraction_mask(f);
   int exponent = (int)(m >> float_shapes[f].fraction_bits);
   if ((uint64_t)exponent == exponent_mask(f)) {
@@ -129,7 +128,7 @@ static uint64_t overflow(enum float_format f, enum evalfloat_rounding r, bool ne
 }
 
 static uint64_t pack(enum float_format f, enum evalfloat_rounding r, struct number n) {
-  uint64_t sign = n.negative ? sign_bit(f) : 0;
+  uint64_t sign = n.negative ? evalfloat_sign(f) : 0;
   if (n.class == NUMBER_NAN) return evalfloat_nan(f);
   if (n.class == NUMBER_INFINITE) return sign | evalfloat_infinity(f);
   if (n.significand == 0 && !n.sticky) return sign;
@@ -149,8 +148,7 @@ static uint64_t pack(enum float_format f, enum evalfloat_rounding r, struct numb
 
 static const struct number not_a_number = {.class = NUMBER_NAN};
 
-/* --- sums --------------------------------------------------------------------------------------
- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 /* The sum of finite numbers. */
 static struct number sum_finite(struct number a, struct number b, enum evalfloat_rounding r) {
@@ -211,7 +209,7 @@ uint64_t evalfloat_add(enum float_format f, enum evalfloat_rounding r, uint64_t 
   return pack(f, r, sum(unpack(f, a), unpack(f, b), r));
 }
 uint64_t evalfloat_sub(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b) {
-  return evalfloat_add(f, r, a, b ^ sign_bit(f));
+  return evalfloat_add(f, r, a, b ^ evalfloat_sign(f));
 }
 uint64_t evalfloat_mul(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b) {
   return pack(f, r, product(unpack(f, a), unpack(f, b)));
@@ -221,8 +219,7 @@ uint64_t evalfloat_fma(enum float_format f, enum evalfloat_rounding r, uint64_t 
   return pack(f, r, sum(product(unpack(f, a), unpack(f, b)), unpack(f, c), r));
 }
 
-/* --- quotients and roots ------------------------------------------------------------------------
- */
+/* --- quotients and roots ---------------------------------------------------------------------- */
 
 uint64_t evalfloat_div(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b) {
   struct number x = unpack(f, a), y = unpack(f, b);
@@ -282,13 +279,12 @@ uint64_t evalfloat_rem(enum float_format f, uint64_t a, uint64_t b) {
   return pack(f, EVALFLOAT_NEAREST, x);
 }
 
-/* --- comparisons ---------------------------------------------------------------------------------
- */
+/* --- comparisons ------------------------------------------------------------------------------ */
 
 /* In the order of values, with -0 just below +0. */
 static int64_t order_key(enum float_format f, uint64_t a) {
   int64_t m = (int64_t)magnitude(f, a);
-  return a & sign_bit(f) ? -m - 1 : m;
+  return a & evalfloat_sign(f) ? -m - 1 : m;
 }
 
 int evalfloat_compare(enum float_format f, uint64_t a, uint64_t b) {
@@ -317,8 +313,7 @@ uint64_t evalfloat_max(enum float_format f, bool nan_wins, uint64_t a, uint64_t 
   return order_key(f, a) > order_key(f, b) ? a : b;
 }
 
-/* --- conversions ---------------------------------------------------------------------------------
- */
+/* --- conversions ------------------------------------------------------------------------------ */
 
 uint64_t evalfloat_round(enum float_format f, enum evalfloat_rounding r, uint64_t a) {
   struct number n = unpack(f, a);
@@ -396,4 +391,29 @@ uint64_t evalfloat_to_int_ptx(enum float_format f, enum evalfloat_rounding r, un
   if (evalfloat_is_nan(f, a))
     return f == FLOAT_DOUBLE || bits == 64 ? UINT64_C(1) << (bits - 1) : 0;
   return evalfloat_to_int(f, r, bits, is_signed, a, NULL);
+}
+
+/* --- modifiers of PTX ------------------------------------------------------------------------- */
+
+uint64_t evalfloat_one(enum float_format f) {
+  return (uint64_t)bias(f) << float_shapes[f].fraction_bits;
+}
+
+uint64_t evalfloat_output(enum float_format f, unsigned modifiers, uint64_t r) {
+  uint64_t sign = r & evalfloat_sign(f), one = evalfloat_one(f);
+  bool nan = evalfloat_is_nan(f, r);
+  r = evalfloat_input(f, modifiers, r);
+  if (modifiers & EVALFLOAT_SATFINITE && evalfloat_is_infinite(f, r))
+    r = sign | evalfloat_largest(f);
+  if (modifiers & EVALFLOAT_SAT) return nan || sign ? 0 : r > one ? one : r;
+  return modifiers & EVALFLOAT_RELU && sign && !nan ? 0 : r;
+}
+
+uint64_t evalfloat_extreme(enum float_format f, unsigned modifiers, bool is_max, uint64_t a,
+                           uint64_t b) {
+  bool nan_wins = modifiers & EVALFLOAT_NAN, xorsign = modifiers & EVALFLOAT_XORSIGN;
+  uint64_t sign = (a ^ b) & evalfloat_sign(f);
+  if (xorsign) a &= ~evalfloat_sign(f), b &= ~evalfloat_sign(f);
+  uint64_t r = is_max ? evalfloat_max(f, nan_wins, a, b) : evalfloat_min(f, nan_wins, a, b);
+  return xorsign && !evalfloat_is_nan(f, r) ? r | sign : r;
 }

@@ -29,6 +29,29 @@ bool evalfloat_is_zero(enum float_format f, uint64_t a);
 /* Subnormals become zero of their sign. */
 uint64_t evalfloat_flush(enum float_format f, uint64_t a);
 
+uint64_t evalfloat_one(enum float_format f);
+static inline uint64_t evalfloat_sign(enum float_format f) {
+  return UINT64_C(1) << (float_shapes[f].bits - 1);
+}
+
+/* Modifiers of PTX's instructions. */
+enum evalfloat_modifier {
+  EVALFLOAT_FTZ = 1,       /* operands and results: subnormals are zero */
+  EVALFLOAT_SAT = 2,       /* results: to [0, 1], NaN to 0 */
+  EVALFLOAT_SATFINITE = 4, /* results: infinities to the largest number */
+  EVALFLOAT_NAN = 32,      /* min, max: a NaN operand makes the result NaN */
+  EVALFLOAT_RELU = 64,     /* results: negative ones to 0 */
+  EVALFLOAT_XORSIGN = 128, /* min, max of magnitudes, with the signs' product as sign */
+};
+/* An operand, a result, by the modifiers. */
+static inline uint64_t evalfloat_input(enum float_format f, unsigned modifiers, uint64_t a) {
+  return modifiers & EVALFLOAT_FTZ ? evalfloat_flush(f, a) : a;
+}
+uint64_t evalfloat_output(enum float_format f, unsigned modifiers, uint64_t r);
+/* PTX's min or max. */
+uint64_t evalfloat_extreme(enum float_format f, unsigned modifiers, bool is_max, uint64_t a,
+                           uint64_t b);
+
 /* a + b, rounded as r says. */
 uint64_t evalfloat_add(enum float_format f, enum evalfloat_rounding r, uint64_t a, uint64_t b);
 /* a - b, likewise. */

@@ -54,16 +54,17 @@ static inline int64_t evalint_sext(unsigned bits, uint64_t a) {
   ROW(P, U, min_u, a < b ? a : b)                                                              \
   ROW(P, U, max_u, a > b ? a : b)                                                              \
   ROW(P, U, min_s, EVALINT_S(S, a) < EVALINT_S(S, b) ? a : b)                                  \
-  ROW(P, U, max_s, EVALINT_S(S, a) > EVALINT_S(S, b) ? a : b)                                  \
-  ROW(P, U, eq, a == b)                                                                        \
-  ROW(P, U, ne, a != b)                                                                        \
-  ROW(P, U, lt_u, a < b)                                                                       \
-  ROW(P, U, le_u, a <= b)                                                                      \
-  ROW(P, U, gt_u, a > b)                                                                       \
-  ROW(P, U, ge_u, a >= b)                                                                      \
-  ROW(P, U, lt_s, EVALINT_S(S, a) < EVALINT_S(S, b))                                           \
-  ROW(P, U, le_s, EVALINT_S(S, a) <= EVALINT_S(S, b))                                          \
-  ROW(P, U, gt_s, EVALINT_S(S, a) > EVALINT_S(S, b))                                           \
+  ROW(P, U, max_s, EVALINT_S(S, a) > EVALINT_S(S, b) ? a : b)
+#define EVALINT_COMPARISONS(ROW, P, U, S)             \
+  ROW(P, U, eq, a == b)                               \
+  ROW(P, U, ne, a != b)                               \
+  ROW(P, U, lt_u, a < b)                              \
+  ROW(P, U, le_u, a <= b)                             \
+  ROW(P, U, gt_u, a > b)                              \
+  ROW(P, U, ge_u, a >= b)                             \
+  ROW(P, U, lt_s, EVALINT_S(S, a) < EVALINT_S(S, b))  \
+  ROW(P, U, le_s, EVALINT_S(S, a) <= EVALINT_S(S, b)) \
+  ROW(P, U, gt_s, EVALINT_S(S, a) > EVALINT_S(S, b))  \
   ROW(P, U, ge_s, EVALINT_S(S, a) >= EVALINT_S(S, b))
 
 /* x, zero above `bits`, as a number with a sign. */
@@ -77,6 +78,8 @@ static inline int64_t evalint_sext(unsigned bits, uint64_t a) {
   }
 EVALINT_BINARY(EVALINT_FUNCTION, narrow, uint64_t, int64_t)
 EVALINT_BINARY(EVALINT_FUNCTION, wide, evalint_u128, evalint_s128)
+EVALINT_COMPARISONS(EVALINT_FUNCTION, narrow, uint64_t, int64_t)
+EVALINT_COMPARISONS(EVALINT_FUNCTION, wide, evalint_u128, evalint_s128)
 
 #define EVALINT_WRAPPER(P, U, name, result)                                      \
   static inline uint64_t evalint_##name(unsigned bits, uint64_t a, uint64_t b) { \
@@ -84,6 +87,7 @@ EVALINT_BINARY(EVALINT_FUNCTION, wide, evalint_u128, evalint_s128)
     return evalint_zext(bits, evalint_narrow_##name(bits, a, b));                \
   }
 EVALINT_BINARY(EVALINT_WRAPPER, narrow, uint64_t, int64_t)
+EVALINT_COMPARISONS(EVALINT_WRAPPER, narrow, uint64_t, int64_t)
 
 /* Sign-extended to the whole type; operand zero above `bits`. */
 static inline uint64_t evalint_narrow_sext(unsigned bits, uint64_t a) {
@@ -123,8 +127,7 @@ static inline evalint_u128 evalint_funnel(unsigned bits, evalint_u128 high, eval
   return (high << n | low >> (bits - n)) & evalint_wide_mask(bits);
 }
 
-/* --- bits: up to 128 where the type is wide -----------------------------------------------------
- */
+/* --- bits: up to 128 where the type is wide --------------------------------------------------- */
 
 /* The smallest signed value has no absolute value: it stays. */
 static inline evalint_u128 evalint_abs(unsigned bits, evalint_u128 a) {

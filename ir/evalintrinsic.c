@@ -17,7 +17,6 @@ struct call {
 };
 
 static uint64_t argument(const struct call *c, uint32_t k) { return (uint64_t)c->in[k].bits; }
-static uint64_t sign_of(enum float_format f) { return UINT64_C(1) << (float_shapes[f].bits - 1); }
 
 /* --- llvm.*: floats --------------------------------------------------------------------------- */
 
@@ -29,7 +28,7 @@ static unsigned class_of(enum float_format f, uint64_t a) {
                   : evalfloat_is_subnormal(f, a) ? 2
                                                  : 1;
   if (evalfloat_is_nan(f, a)) return a >> (float_shapes[f].fraction_bits - 1) & 1 ? 2 : 1;
-  return a & sign_of(f) ? 4u << kind : 0x200u >> kind;
+  return a & evalfloat_sign(f) ? 4u << kind : 0x200u >> kind;
 }
 
 static bool to_integer(const struct call *c, enum float_format f, enum evalfloat_rounding r,
@@ -54,7 +53,7 @@ static uint64_t scaled(const struct call *c, enum float_format f) {
 
 /* By squaring, in the order in which codegen/intrinsic_math.c multiplies. */
 static uint64_t power(enum float_format f, uint64_t a, int64_t n) {
-  uint64_t one = evalfloat_from_int(f, EVALFLOAT_NEAREST, 32, false, 1), r = one;
+  uint64_t one = evalfloat_one(f), r = one;
   for (uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n; rest; rest >>= 1) {
     if (rest & 1) r = evalfloat_mul(f, EVALFLOAT_NEAREST, r, a);
     a = evalfloat_mul(f, EVALFLOAT_NEAREST, a, a);
@@ -68,8 +67,7 @@ static uint64_t split(const struct call *c, enum float_format f, uint64_t a,
   bool ordinary =
       !evalfloat_is_nan(f, a) && !evalfloat_is_infinite(f, a) && !evalfloat_is_zero(f, a);
   if (c->id == INTRINSIC_frexp) {
-    uint64_t half = evalfloat_scale(f, EVALFLOAT_NEAREST,
-                                    evalfloat_from_int(f, EVALFLOAT_NEAREST, 32, false, 1), -1);
+    uint64_t half = evalfloat_scale(f, EVALFLOAT_NEAREST, evalfloat_one(f), -1);
     int n = 0;
     for (uint64_t top = float_shapes[f].fraction_bits; ordinary && evalfloat_is_subnormal(f, a);
          n -= (int)top)
@@ -84,15 +82,15 @@ static uint64_t split(const struct call *c, enum float_format f, uint64_t a,
   uint64_t whole = evalfloat_round(f, EVALFLOAT_ZERO, a);
   second->bits = whole;
   uint64_t rest = evalfloat_is_infinite(f, a) ? 0 : evalfloat_sub(f, EVALFLOAT_NEAREST, a, whole);
-  return (rest & ~sign_of(f)) | (a & sign_of(f));
+  return (rest & ~evalfloat_sign(f)) | (a & evalfloat_sign(f));
 }
 
 static bool float_call(const struct call *c, enum float_format f, struct eval_lane *out) {
   uint64_t a = argument(c, 0), b = c->count > 1 ? argument(c, 1) : 0, r;
   switch (c->id) {
     case INTRINSIC_fabs:
-    case INTRINSIC_nvvm_fabs: r = a & ~sign_of(f); break;
-    case INTRINSIC_copysign: r = (a & ~sign_of(f)) | (b & sign_of(f)); break;
+    case INTRINSIC_nvvm_fabs: r = a & ~evalfloat_sign(f); break;
+    case INTRINSIC_copysign: r = (a & ~evalfloat_sign(f)) | (b & evalfloat_sign(f)); break;
     case INTRINSIC_sqrt: r = evalfloat_sqrt(f, EVALFLOAT_NEAREST, a); break;
     case INTRINSIC_fma:
     case INTRINSIC_fmuladd: r = evalfloat_fma(f, EVALFLOAT_NEAREST, a, b, argument(c, 2)); break;
@@ -266,18 +264,13 @@ static const struct {
     [DO_PRMT] = {"prmt", 3},
 };
 
+/* In addition to enum evalfloat_modifier. */
 enum {
-  WORD_FTZ = 1 << 0,
-  WORD_SAT = 1 << 1,
-  WORD_RELU = 1 << 2,
-  WORD_NAN = 1 << 3,
-  WORD_XORSIGN = 1 << 4,
-  WORD_ABS = 1 << 5,
-  WORD_HI = 1 << 6,
-  WORD_LO = 1 << 7,
-  WORD_SATFINITE = 1 << 8,
-  WORD_ROUNDED = 1 << 9,   /* rn rz rm rp rna */
-  WORD_INTEGRAL = 1 << 10, /* rni rzi rmi rpi */
+  WORD_ABS = 1 << 8,
+  WORD_HI = 1 << 9,
+  WORD_LO = 1 << 10,
+  WORD_ROUNDED = 1 << 11,  /* rn rz rm rp rna */
+  WORD_INTEGRAL = 1 << 12, /* rni rzi rmi rpi */
 };
 
 static const struct {
@@ -294,15 +287,15 @@ static const struct {
     {"rzi", WORD_INTEGRAL, EVALFLOAT_ZERO},
     {"rmi", WORD_INTEGRAL, EVALFLOAT_DOWN},
     {"rpi", WORD_INTEGRAL, EVALFLOAT_UP},
-    {"ftz", WORD_FTZ, 0},
-    {"sat", WORD_SAT, 0},
-    {"relu", WORD_RELU, 0},
-    {"NaN", WORD_NAN, 0},
-    {"xorsign", WORD_XORSIGN, 0},
+    {"ftz", EVALFLOAT_FTZ, 0},
+    {"sat", EVALFLOAT_SAT, 0},
+    {"relu", EVALFLOAT_RELU, 0},
+    {"NaN", EVALFLOAT_NAN, 0},
+    {"xorsign", EVALFLOAT_XORSIGN, 0},
     {"abs", WORD_ABS, 0},
     {"hi", WORD_HI, 0},
     {"lo", WORD_LO, 0},
-    {"satfinite", WORD_SATFINITE, 0},
+    {"satfinite", EVALFLOAT_SATFINITE, 0},
 };
 
 struct ptx_type {
@@ -334,7 +327,7 @@ static const struct {
 
 struct ptx_form {
   enum ptx_operation operation;
-  uint16_t words; /* WORD_ */
+  uint16_t words; /* WORD_, EVALFLOAT_ */
   enum evalfloat_rounding rounding;
   struct ptx_type to, from; /* the same unless it names two */
 };
@@ -379,37 +372,18 @@ static bool read_form(const char *ptx, struct ptx_form *form) {
   return types != 0 && (types == 2) == (form->operation == DO_CVT);
 }
 
-static uint64_t flushed(const struct ptx_form *form, const struct ptx_type *t, uint64_t a) {
-  bool flushes = t->kind == 'f' && (form->words & WORD_FTZ) &&
-                 (form->operation != DO_CVT || t->format == FLOAT_SINGLE);
-  return flushes ? evalfloat_flush(t->format, a) : a;
+/* .ftz of a conversion concerns single precision. */
+static unsigned modifiers_of(const struct ptx_form *form, const struct ptx_type *t) {
+  bool flushes = form->operation != DO_CVT || t->format == FLOAT_SINGLE;
+  return t->kind != 'f' ? 0 : form->words & (flushes ? 0xffu : 0xffu & ~(unsigned)EVALFLOAT_FTZ);
 }
 
-static uint64_t one_of(enum float_format f) {
-  return evalfloat_from_int(f, EVALFLOAT_NEAREST, 32, false, 1);
+static uint64_t flushed(const struct ptx_form *form, const struct ptx_type *t, uint64_t a) {
+  return evalfloat_input(t->format, modifiers_of(form, t), a);
 }
 
 static uint64_t finished(const struct ptx_form *form, uint64_t r) {
-  enum float_format f = form->to.format;
-  bool nan = evalfloat_is_nan(f, r), negative = (r & sign_of(f)) != 0;
-  r = flushed(form, &form->to, r);
-  if ((form->words & WORD_SATFINITE) && evalfloat_is_infinite(f, r))
-    r = (r & sign_of(f)) | evalfloat_largest(f);
-  if (form->words & WORD_SAT) {
-    if (nan || negative) return 0;
-    return r > one_of(f) ? one_of(f) : r;
-  }
-  return (form->words & WORD_RELU) && negative && !nan ? 0 : r;
-}
-
-static uint64_t extreme(const struct ptx_form *form, uint64_t a, uint64_t b) {
-  enum float_format f = form->to.format;
-  uint64_t sign = (a ^ b) & sign_of(f);
-  bool xorsign = form->words & WORD_XORSIGN, nan_wins = form->words & WORD_NAN;
-  if (xorsign) a &= ~sign_of(f), b &= ~sign_of(f);
-  uint64_t r = form->operation == DO_MAX ? evalfloat_max(f, nan_wins, a, b)
-                                         : evalfloat_min(f, nan_wins, a, b);
-  return xorsign && !evalfloat_is_nan(f, r) ? r | sign : r;
+  return evalfloat_output(form->to.format, modifiers_of(form, &form->to), r);
 }
 
 static bool ptx_float(const struct ptx_form *form, const uint64_t *x, uint64_t *r) {
@@ -421,12 +395,14 @@ static bool ptx_float(const struct ptx_form *form, const uint64_t *x, uint64_t *
     case DO_MUL: *r = evalfloat_mul(f, mode, x[0], x[1]); break;
     case DO_FMA: *r = evalfloat_fma(f, mode, x[0], x[1], x[2]); break;
     case DO_DIV: *r = evalfloat_div(f, mode, x[0], x[1]); break;
-    case DO_RCP: *r = evalfloat_div(f, mode, one_of(f), x[0]); break;
+    case DO_RCP: *r = evalfloat_div(f, mode, evalfloat_one(f), x[0]); break;
     case DO_SQRT: *r = evalfloat_sqrt(f, mode, x[0]); break;
     case DO_MIN:
-    case DO_MAX: *r = extreme(form, x[0], x[1]); return true;
-    case DO_ABS: *r = x[0] & ~sign_of(f); return true;
-    case DO_NEG: *r = x[0] ^ sign_of(f); return true;
+    case DO_MAX:
+      *r = evalfloat_extreme(f, form->words, form->operation == DO_MAX, x[0], x[1]);
+      return true;
+    case DO_ABS: *r = x[0] & ~evalfloat_sign(f); return true;
+    case DO_NEG: *r = x[0] ^ evalfloat_sign(f); return true;
     case DO_MOV: *r = x[0]; return true;
     case DO_CVT:
     case DO_SAD:
@@ -532,8 +508,7 @@ static bool ptx_call(const struct call *c, struct eval_lane *out) {
   return known;
 }
 
-/* --- one lane
- * ------------------------------------------------------------------------------------- */
+/* --- one lane --------------------------------------------------------------------------------- */
 
 /* Those of NVVM that are more than one instruction. */
 static bool other_call(const struct call *c, struct eval_lane *out) {
@@ -595,8 +570,7 @@ bool eval_intrinsic_lane(const struct nvm_module *m, enum intrinsic_id id, uint1
   return true;
 }
 
-/* --- constants
- * ------------------------------------------------------------------------------------ */
+/* --- constants -------------------------------------------------------------------------------- */
 
 enum { MOST_ARGUMENTS = 4 };
 

@@ -1,4 +1,4 @@
-/* ir/evalfloat.h and the model of the approximate instructions (sim/special.h) against MPFR, which
+/* ir/evalfloat.h and the model of the approximate instructions (sim/machine/special.h) against MPFR, which
  * computes with any number of bits and rounds once: every operation in the four directions that it
  * knows, in all formats, on edge values with each other and on random ones. Skipped where MPFR is
  * not installed (the Makefile looks for it). */
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "ir/evalfloat.h"
-#include "sim/special.h"
+#include "sim/machine/special.h"
 
 enum { MODES = 4, RANDOM = 20000, MOST_EDGES = 64 };
 static const mpfr_rnd_t directions[MODES] = {MPFR_RNDN, MPFR_RNDZ, MPFR_RNDD, MPFR_RNDU};

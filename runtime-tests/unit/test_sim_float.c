@@ -1,4 +1,4 @@
-/* ir/evalfloat and sim/special against the host's own arithmetic, in all rounding modes: edge
+/* ir/evalfloat and sim/machine/special against the host's own arithmetic, in all rounding modes: edge
  * values with each other, and random ones. */
 #include <fenv.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 
 #include "ir/evalfloat.h"
 #include "ir/evalint.h"
-#include "sim/special.h"
+#include "sim/machine/special.h"
 
 static const int host_modes[4] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
 enum { RANDOM_CASES = 200000 };

@@ -1,0 +1,52 @@
+/* Types as lists of scalars; see ir.h. */
+#include "sim/ir/ir.h"
+
+struct nvm_type ir_shape_number_type(const struct nvm_module *m, struct nvm_type type) {
+  const struct type_info *info = type_info(&m->types, type);
+  if (info->kind != TY_PTR) return type;
+  return layout_pointer_bits(&m->layout, info->width) == 32 ? TYPE_I32 : TYPE_I64;
+}
+
+struct shape_maker {
+  struct sim *sim;
+  const struct nvm_module *m;
+  VEC(struct ir_piece) pieces;
+  bool failed;
+};
+
+static void add_pieces(struct shape_maker *s, struct nvm_type type, uint64_t bit) {
+  const struct type_table *t = &s->m->types;
+  const struct nvm_layout *l = &s->m->layout;
+  const struct type_info *info = type_info(t, type);
+  if (s->failed || info->kind == TY_VOID) return;
+  if (info->kind == TY_STRUCT) {
+    for (uint32_t i = 0; i < info->count; i++)
+      add_pieces(s, type_member(t, type, i), bit + 8 * layout_member_offset(l, t, type, i));
+  } else if (info->kind == TY_ARRAY || info->kind == TY_VECTOR) {
+    uint64_t step = info->kind == TY_ARRAY ? 8 * layout_alloc_size(l, t, info->element)
+                                           : layout_bits(l, t, info->element);
+    if (info->count > IR_MAX_SCALARS) s->failed = true;
+    for (uint64_t i = 0; i < info->count && !s->failed; i++)
+      add_pieces(s, info->element, bit + i * step);
+  } else {
+    struct ir_piece p = {ir_shape_number_type(s->m, type), bit, 0};
+    p.bits = type_scalar_bits(t, p.type);
+    if (p.bits == 0 || s->pieces.count >= IR_MAX_SCALARS ||
+        !VEC_PUSH(&s->sim->arena, &s->pieces, p))
+      s->failed = true;
+  }
+}
+
+const struct ir_shape *ir_shape_of(struct sim *s, struct nvm_type type) {
+  struct ir_program *p = s->ir;
+  if (!VEC_RESERVE(&s->arena, &p->shapes, (uint64_t)type.index + 1)) return NULL;
+  while (p->shapes.count <= type.index) p->shapes.data[p->shapes.count++] = (struct ir_shape){0};
+  struct ir_shape *shape = &p->shapes.data[type.index];
+  if (!shape->known) {
+    struct shape_maker maker = {.sim = s, .m = p->module};
+    add_pieces(&maker, type, 0);
+    if (maker.failed) return NULL;
+    *shape = (struct ir_shape){maker.pieces.data, maker.pieces.count, true};
+  }
+  return shape;
+}

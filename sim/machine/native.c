@@ -1,0 +1,93 @@
+/* Functions that a GPU's run-time system has: vprintf, malloc, free, __assertfail. Parameters lie
+ * in the caller's parameter area as the call says. */
+#include "ir/evalint.h"
+#include "sim/machine/finding.h"
+#include "sim/machine/memory.h"
+#include "sim/machine/native.h"
+
+#include <string.h>
+
+typedef void native_run(struct warp *w, const struct call_info *c, unsigned lane);
+
+struct native {
+  const char *name;
+  native_run *run;
+};
+
+static uint64_t argument(const struct warp *w, const struct call_info *c, uint32_t i,
+                         unsigned lane) {
+  if (i >= c->argument_count) return 0;
+  const struct slot *s = &c->arguments[i];
+  if (s->is_reg) return row_of(w, s->row)[lane];
+  const uint8_t *at = w->frame->params + (size_t)lane * w->frame->func->param_bytes + s->offset;
+  uint64_t v = 0;
+  for (uint32_t k = 0; k < s->bytes && k < 8; k++) v |= (uint64_t)at[k] << (8 * k);
+  return v;
+}
+
+static void result(struct warp *w, const struct call_info *c, unsigned lane, uint64_t v) {
+  if (c->result_count == 0) return;
+  const struct slot *s = &c->results[0];
+  if (s->is_reg) {
+    row_of(w, s->row)[lane] = evalint_zext(s->bits, v);
+    return;
+  }
+  uint8_t *at = w->frame->params + (size_t)lane * w->frame->func->param_bytes + s->offset;
+  for (uint32_t k = 0; k < s->bytes && k < 8; k++) at[k] = (uint8_t)(v >> (8 * k));
+}
+
+static void run_vprintf(struct warp *w, const struct call_info *c, unsigned lane) {
+  uint64_t written = 0;
+  if (print_formatted(w, lane, argument(w, c, 0, lane), argument(w, c, 1, lane), &written))
+    result(w, c, lane, written);
+}
+
+static void run_malloc(struct warp *w, const struct call_info *c, unsigned lane) {
+  uint32_t object = memory_new_object(w->sim, argument(w, c, 0, lane), false, (struct nvm_str){0});
+  if (object) w->sim->objects.data[object].heap = true;
+  result(w, c, lane, memory_object_address(object));
+}
+
+static void run_free(struct warp *w, const struct call_info *c, unsigned lane) {
+  uint64_t address = argument(w, c, 0, lane), number = address >> OBJECT_SHIFT;
+  if (address == 0) return;
+  struct sim *s = w->sim;
+  if (number >= s->objects.count || memory_object_address((uint32_t)number) != address ||
+      !s->objects.data[number].heap || s->objects.data[number].freed) {
+    finding_report(w, lane, SIM_BAD_CALL,
+                   "frees what malloc did not give, or what was freed before");
+    return;
+  }
+  s->objects.data[number].freed = true;
+}
+
+/* __assertfail(message, file, line, function, size of a character) */
+static void run_assertfail(struct warp *w, const struct call_info *c, unsigned lane) {
+  struct nvm_text message, file, function;
+  if (!memory_text(w, lane, argument(w, c, 0, lane), &message) ||
+      !memory_text(w, lane, argument(w, c, 1, lane), &file) ||
+      !memory_text(w, lane, argument(w, c, 3, lane), &function))
+    return;
+  finding_report(w, lane, SIM_ASSERT, "assertion '%t' failed at %t:%U in %t", message, file,
+                 argument(w, c, 2, lane) & 0xffffffff, function);
+}
+
+static const struct native natives[] = {
+    {"vprintf", run_vprintf},
+    {"malloc", run_malloc},
+    {"free", run_free},
+    {"__assertfail", run_assertfail},
+};
+
+const struct native *native_find(struct nvm_text name) {
+  for (size_t i = 0; i < sizeof natives / sizeof natives[0]; i++)
+    if (text_is(name, natives[i].name)) return &natives[i];
+  return NULL;
+}
+
+void native_call(struct warp *w, const struct native *n, const struct call_info *c, uint32_t mask) {
+  FOR_LANES(l, mask) {
+    n->run(w, c, l);
+    if (w->stopped) return;
+  }
+}
