@@ -282,7 +282,7 @@ bool eval_lane(const struct nvm_module *m, enum op op, uint16_t flags, uint32_t 
   *out = (struct eval_lane){0, false};
   if ((kind != TY_INT && !eval_is_float_kind(kind)) || (!is_foldable(op) && op != OP_SELECT))
     return false;
-  if (op == OP_FREEZE) { /* any value would do: zero */
+  if (op == OP_FREEZE) { /* an arbitrary value: zero */
     if (!in[0].poison) *out = in[0];
     return true;
   }
@@ -382,7 +382,7 @@ static nvm_u128 lane_bits(const struct eval_lane *lanes, uint32_t bits, uint64_t
   return all;
 }
 
-/* Between vectors of unlike lengths, or a vector and a scalar: lane 0 is lowest. */
+/* Between vectors of different lengths, or a vector and a scalar: lane 0 is lowest. */
 static struct nvm_value fold_bitcast(struct nvm_module *m, struct nvm_type type,
                                      struct nvm_value v) {
   struct nvm_type from = constant_info(&m->constants, v)->type, to = type_scalar(&m->types, type);
@@ -437,7 +437,7 @@ static struct nvm_value fold_extract(struct nvm_module *m, struct nvm_type type,
   return v;
 }
 
-/* `into` with the element that `count` indices name replaced; aggregates of few elements only. */
+/* `into` with the element at `count` indices replaced; aggregates of few elements only. */
 static struct nvm_value insert_at(struct nvm_module *m, struct nvm_value into,
                                   struct nvm_value element, const struct nvm_value *indices,
                                   uint32_t count) {

@@ -1,6 +1,6 @@
 /* Floating-point arithmetic in integers: a finite operand becomes sign, significand * 2^exponent,
- * the operation is done exactly in 128 bits (what does not fit is remembered as "a little more"),
- * and one function rounds the result into its format in any direction. */
+ * the operation is done exactly in 128 bits (a sticky bit represents what does not fit), and one
+ * function rounds the result into its format in any direction. */
 #include "ir/evalfloat.h"
 
 #include "ir/evalint.h"
@@ -90,8 +90,8 @@ static void shift_right(struct number *n, int count) {
   n->exponent += count;
 }
 
-/* Whether a magnitude whose dropped part is `rest` (0: none, 1 below half, 2 half, 3 above) goes
- * up. */
+/* Whether a magnitude is rounded up; `rest`: the dropped part (0: none, 1: below half, 2: half, 3:
+ * above). */
 static bool rounds_up(enum evalfloat_rounding r, bool negative, int rest, bool odd) {
   switch (r) {
     case EVALFLOAT_NEAREST: return rest == 3 || (rest == 2 && odd);
@@ -134,7 +134,7 @@ static uint64_t pack(enum float_format f, enum evalfloat_rounding r, struct numb
   if (n.significand == 0 && !n.sticky) return sign;
   int fraction_bits = float_shapes[f].fraction_bits;
   int lowest = 1 - bias(f) - fraction_bits;
-  if (n.sticky) normalize(&n, 100); /* the rest then lies below what is kept */
+  if (n.sticky) normalize(&n, 100); /* the sticky bit is then below the kept bits */
   int drop = length_of(n.significand) - (fraction_bits + 1);
   if (n.exponent + drop < lowest) drop = lowest - n.exponent;
   u128 kept = drop >= 0 ? round_off(&n, r, drop) : n.significand << -drop;
@@ -267,7 +267,7 @@ uint64_t evalfloat_rem(enum float_format f, uint64_t a, uint64_t b) {
   if (x.class != NUMBER_FINITE || y.class == NUMBER_NAN) return evalfloat_nan(f);
   if (y.class == NUMBER_INFINITE) return a;
   if (y.significand == 0) return evalfloat_nan(f);
-  if (x.exponent < y.exponent) { /* y's units in x's; as many as matter */
+  if (x.exponent < y.exponent) { /* y in units of x's last place, as far as it matters */
     int shift = y.exponent - x.exponent;
     if (shift > 70) return a;
     y.significand <<= shift;
@@ -281,7 +281,7 @@ uint64_t evalfloat_rem(enum float_format f, uint64_t a, uint64_t b) {
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
-/* In the order of values, with -0 just below +0. */
+/* Orders numbers by value, -0 just below +0. */
 static int64_t order_key(enum float_format f, uint64_t a) {
   int64_t m = (int64_t)magnitude(f, a);
   return a & evalfloat_sign(f) ? -m - 1 : m;
@@ -330,7 +330,7 @@ uint64_t evalfloat_convert(enum float_format from, enum float_format to, enum ev
 }
 
 uint64_t evalfloat_scale(enum float_format f, enum evalfloat_rounding r, uint64_t a, int64_t n) {
-  enum { ENOUGH = 1 << 14 }; /* takes the least number beyond the greatest */
+  enum { ENOUGH = 1 << 14 }; /* takes the smallest number above the largest */
   struct number x = unpack(f, a);
   x.exponent += n > ENOUGH ? ENOUGH : n < -ENOUGH ? -ENOUGH : (int)n;
   return pack(f, r, x);

@@ -1,8 +1,7 @@
-/* What floating-point operations compute, on bits: constant folding and the simulator call the same
- * functions. Done in integers, so that the result depends neither on the host's rounding mode nor
- * on its instructions. Every result is the exact one rounded once.
- *
- * A NaN result is the format's canonical one (EVALFLOAT_NAN), whatever the operands' were. */
+/* Floating-point operations on bits, for constant folding and the simulator. They compute in
+ * integers, so that the result depends neither on the host's rounding mode nor on its instructions.
+ * Every result is the exact one, rounded once. A NaN result is the format's canonical NaN,
+ * evalfloat_nan(). */
 #ifndef NVM_IR_EVALFLOAT_H
 #define NVM_IR_EVALFLOAT_H
 
@@ -82,7 +81,7 @@ uint64_t evalfloat_convert(enum float_format from, enum float_format to, enum ev
                            uint64_t a);
 /* a * 2^n, rounded once. */
 uint64_t evalfloat_scale(enum float_format f, enum evalfloat_rounding r, uint64_t a, int64_t n);
-/* The low `bits` (1..64) of an integer that stands right-aligned in a. */
+/* From the low `bits` (1..64) of a. */
 uint64_t evalfloat_from_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
                             bool is_signed, uint64_t a);
 /* To an integer of `bits` (1..64), the nearest in range; NaN gives 0. *out_of_range (may be NULL):
@@ -93,7 +92,7 @@ uint64_t evalfloat_to_int(enum float_format f, enum evalfloat_rounding r, unsign
  * the integer has 64 bits (PTX ISA 9.0, cvt). */
 uint64_t evalfloat_to_int_ptx(enum float_format f, enum evalfloat_rounding r, unsigned bits,
                               bool is_signed, uint64_t a);
-/* evalfloat_from_int and evalfloat_to_int for integers of up to 128 bits; out_of_range is needed.
+/* evalfloat_from_int and evalfloat_to_int for integers of up to 128 bits; out_of_range is required.
  */
 uint64_t evalfloat_from_wide_int(enum float_format f, enum evalfloat_rounding r, unsigned bits,
                                  bool is_signed, evalint_u128 a);

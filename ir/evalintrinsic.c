@@ -1,10 +1,9 @@
-/* Intrinsics on constants; see evalintrinsic.h.
+/* See evalintrinsic.h.
  *
- * Those of LLVM are a switch each for floats, integers and the rest. Those of NVVM are not listed
- * at all: their row's PTX column says what they compute ("fma.rz.ftz.f32"), and is read word by
- * word. A word that is not known here ("approx") means that the call is not evaluated, so a new row
- * is either right or left alone. Results are what the PTX manual says, chapter "Floating Point
- * Instructions": ftz on single precision in and out, then sat or relu. */
+ * LLVM's intrinsics are a switch for floats and one for integers. NVVM's are evaluated by the PTX
+ * column of their row ("fma.rz.ftz.f32"), read word by word. A call with an unknown word ("approx")
+ * is not evaluated, so a new row is either right or left alone. Results are those of the PTX
+ * manual, chapter "Floating Point Instructions". */
 #include "ir/evalintrinsic.h"
 
 #include "ir/evalfloat.h"
@@ -20,8 +19,8 @@ static uint64_t argument(const struct call *c, uint32_t k) { return (uint64_t)c-
 
 /* --- llvm.*: floats --------------------------------------------------------------------------- */
 
-/* Bits of llvm.is.fpclass: signaling and quiet NaN; infinite, normal, subnormal, zero below zero;
- * the same above, the other way round. */
+/* Bits of llvm.is.fpclass, from the lowest: signaling NaN, quiet NaN, negative infinity, normal,
+ * subnormal, zero, positive zero, subnormal, normal, infinity. */
 static unsigned class_of(enum float_format f, uint64_t a) {
   unsigned kind = evalfloat_is_infinite(f, a)    ? 0
                   : evalfloat_is_zero(f, a)      ? 3
@@ -33,7 +32,7 @@ static unsigned class_of(enum float_format f, uint64_t a) {
 
 static bool to_integer(const struct call *c, enum float_format f, enum evalfloat_rounding r,
                        struct eval_lane *out) {
-  bool out_of_range; /* then the result is any number */
+  bool out_of_range; /* the result is arbitrary then */
   out->bits = evalfloat_to_wide_int(f, r, c->to->width, true, argument(c, 0), &out_of_range);
   return !out_of_range;
 }
@@ -51,7 +50,7 @@ static uint64_t scaled(const struct call *c, enum float_format f) {
   return evalfloat_scale(f, EVALFLOAT_NEAREST, argument(c, 0), n);
 }
 
-/* By squaring, in the order in which codegen/intrinsic_math.c multiplies. */
+/* By squaring, in the order of codegen/intrinsic_math.c. */
 static uint64_t power(enum float_format f, uint64_t a, int64_t n) {
   uint64_t one = evalfloat_one(f), r = one;
   for (uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n; rest; rest >>= 1) {
@@ -148,7 +147,7 @@ struct overflow_form {
   bool saturates;
 };
 
-/* An op that is poison with the flag where these intrinsics overflow. */
+/* The op and flag that are poison where the intrinsic overflows. */
 static bool overflow_form(enum intrinsic_id id, struct overflow_form *f) {
   switch (id) {
     case INTRINSIC_sadd_with_overflow: *f = (struct overflow_form){OP_ADD, INST_NSW, false}; break;
@@ -168,7 +167,7 @@ static bool overflow_form(enum intrinsic_id id, struct overflow_form *f) {
   return true;
 }
 
-/* What saturation puts in place of a result that does not fit. */
+/* The saturated value of a result that does not fit. */
 static nvm_u128 limit_of(const struct overflow_form *form, nvm_u128 a, uint32_t bits) {
   if (form->flag == INST_NUW) return form->op == OP_SUB ? 0 : eval_mask(bits);
   nvm_u128 top = eval_mask(bits) >> 1;
@@ -357,7 +356,7 @@ static bool add_type(struct ptx_form *form, const char *word, size_t length, int
   return false;
 }
 
-/* False where a word is not known: operands, a second instruction, "@handler", "!refused". */
+/* False for an unknown word: operands, a second instruction, "@handler", "!refused". */
 static bool read_form(const char *ptx, struct ptx_form *form) {
   int types = 0;
   size_t length = strcspn(ptx, ".");
@@ -435,7 +434,7 @@ static bool ptx_convert(const struct ptx_form *form, uint64_t a, uint64_t *r) {
   return true;
 }
 
-/* a as the exact number that the type says it is. */
+/* The number that a represents in the type. */
 static evalint_s128 number_of(const struct ptx_type *t, unsigned bits, uint64_t a) {
   return t->kind == 's' ? (evalint_s128)evalint_sext(bits, a) : (evalint_s128)evalint_zext(bits, a);
 }
@@ -510,7 +509,7 @@ static bool ptx_call(const struct call *c, struct eval_lane *out) {
 
 /* --- one lane --------------------------------------------------------------------------------- */
 
-/* Those of NVVM that are more than one instruction. */
+/* Intrinsics of NVVM that are more than one instruction. */
 static bool other_call(const struct call *c, struct eval_lane *out) {
   uint64_t a = argument(c, 0);
   switch (c->id) {
@@ -537,7 +536,7 @@ static bool is_number(const struct type_info *t) {
   return t->kind == TY_INT || eval_is_float_kind((enum type_kind)t->kind);
 }
 
-/* What nnan and ninf promised of the arguments and the result. */
+/* Whether an argument or the result violates nnan or ninf. */
 static bool breaks_promise(const struct call *c, uint16_t flags, uint64_t result) {
   enum type_kind from = (enum type_kind)c->from->kind, to = (enum type_kind)c->to->kind;
   if (eval_is_float_kind(to) && eval_breaks_promise(eval_format(to), flags, result)) return true;
@@ -617,7 +616,7 @@ static struct nvm_value reduce(struct nvm_module *m, enum op op, enum intrinsic_
   return eval_constant_of(m, type, pair[0]);
 }
 
-/* Lane i of the arguments; scalars stand for every lane. */
+/* Lane i of the arguments; scalars apply to every lane. */
 static bool lanes_of(struct nvm_module *m, const struct nvm_value *args, uint32_t count, uint64_t i,
                      struct eval_lane *in) {
   for (uint32_t k = 0; k < count; k++) {
@@ -629,7 +628,7 @@ static bool lanes_of(struct nvm_module *m, const struct nvm_value *args, uint32_
   return true;
 }
 
-/* `parts` results of type part[], each lane by lane. */
+/* `parts` results of types part[], lane by lane. */
 static bool by_lanes(struct nvm_module *m, enum intrinsic_id id, uint16_t flags,
                      const struct nvm_type *part, uint32_t parts, const struct nvm_value *args,
                      uint32_t count, struct nvm_value *result) {

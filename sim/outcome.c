@@ -1,4 +1,4 @@
-/* Runs of one kernel in machines of their own, compared; see outcome.h. */
+/* See outcome.h. Each run has a machine of its own. */
 #include "sim/outcome.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static enum nvm_status say_finding(struct sim_outcome *o, const struct sim *s) {
   return say(o, &b);
 }
 
-/* What buffer i holds, or for i = count what was printed. */
+/* The contents of buffer i, or for i = count the output. */
 static struct nvm_text left_by(const struct sim_outcome *o, struct sim *s,
                                const uint64_t *addresses, uint32_t i) {
   if (i == o->count) return sim_output(s);
@@ -35,7 +35,7 @@ static enum nvm_status compare(struct sim_outcome *o, uint32_t i, struct nvm_tex
   while (at < before.length && at < now.length && before.bytes[at] == now.bytes[at]) at++;
   if (at == before.length && at == now.length) return NVM_OK;
   textbuf_init(&b, o->arena);
-  if (i == o->count) textbuf_format(&b, "prints another text from byte %u on", (unsigned)at);
+  if (i == o->count) textbuf_format(&b, "prints a different text from byte %u on", (unsigned)at);
   else
     textbuf_format(&b, "leaves %u instead of %u in byte %u of argument %u",
                    (unsigned)(uint8_t)now.bytes[at], (unsigned)(uint8_t)before.bytes[at],

@@ -95,17 +95,17 @@ static enum nvm_status check_launch(struct sim *s, const struct sim_launch *l) {
   for (int k = 0; k < 3; k++) {
     if (l->grid[k] == 0 || l->block[k] == 0)
       return finding_refuse(s, SIM_BAD_LAUNCH, none, 0,
-                            "grid and block need at least 1 in each direction");
+                            "grid and block dimensions must be at least 1");
     threads *= l->block[k];
   }
   if (threads > 1024 || l->block[2] > 64)
     return finding_refuse(s, SIM_BAD_LAUNCH, none, 0,
-                          "a block has at most 1024 threads, 64 of them in z");
+                          "a block has at most 1024 threads, and 64 in z");
   const struct ptx_function *f = sim_kernel(s, l->kernel);
-  if (!f) return finding_refuse(s, SIM_BAD_LAUNCH, none, 0, "there is no kernel '%t'", l->kernel);
+  if (!f) return finding_refuse(s, SIM_BAD_LAUNCH, none, 0, "no kernel named '%t'", l->kernel);
   if (f->params.count != l->argument_count)
     return finding_refuse(s, SIM_BAD_LAUNCH, f->name, 0,
-                          "kernel %t has %u parameters, but %u arguments were given", l->kernel,
+                          "kernel '%t' has %u parameters, but %u arguments were given", l->kernel,
                           f->params.count, l->argument_count);
   uint32_t most =
       f->performance.maxntid[0]
@@ -113,7 +113,8 @@ static enum nvm_status check_launch(struct sim *s, const struct sim_launch *l) {
           : 1024;
   if (threads > most)
     return finding_refuse(s, SIM_BAD_LAUNCH, f->name, 0,
-                          "kernel %t allows %u threads a block, not %U", l->kernel, most, threads);
+                          "kernel '%t' allows %u threads per block, not %U", l->kernel, most,
+                          threads);
   return NVM_OK;
 }
 
@@ -125,14 +126,14 @@ static enum nvm_status place_arguments(struct sim *s, const struct sim_launch *l
     const struct slot *slot = &f->formals[i];
     if (l->argument_bytes[i] != slot->bytes)
       return finding_refuse(s, SIM_BAD_LAUNCH, f->name, 0,
-                            "argument %u of kernel %t has %U bytes, but its parameter has %u", i,
+                            "argument %u of kernel '%t' has %U bytes, but the parameter has %u", i,
                             l->kernel, l->argument_bytes[i], slot->bytes);
     memcpy(s->kernel_params + slot->offset, l->arguments[i], slot->bytes);
   }
   return NVM_OK;
 }
 
-/* The kernel's clusters, or the launch's. */
+/* The clusters of the launch, or of the kernel. */
 static bool choose_cluster(struct sim *s, const struct sim_launch *l) {
   const uint32_t *given = l->cluster[0]    ? l->cluster
                           : s->kernel->ptx ? s->kernel->ptx->performance.cluster_dim
@@ -149,12 +150,12 @@ static bool choose_cluster(struct sim *s, const struct sim_launch *l) {
   if (size <= CLUSTER_LIMIT && whole) return true;
   finding_refuse(s, SIM_BAD_LAUNCH, s->kernel->name, 0,
                  whole ? "a cluster has at most 16 blocks"
-                       : "the grid is no multiple of the cluster of %u by %u by %u blocks",
+                       : "the grid is not a multiple of the cluster of %u by %u by %u blocks",
                  s->cluster_dim[0], s->cluster_dim[1], s->cluster_dim[2]);
   return false;
 }
 
-/* Before sm_70 lanes only part at branches. */
+/* Before sm_70 lanes diverge at branches only. */
 static bool lanes_may_part(struct nvm_text target) {
   uint32_t number = 0;
   for (size_t i = 3; i < target.length && target.bytes[i] >= '0' && target.bytes[i] <= '9'; i++)
@@ -173,10 +174,9 @@ enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
   s->kernel = f;
   s->shared_bytes = s->shared_static + l->shared_bytes;
   if (s->shared_bytes - symbol_gaps(s) > MAX_SHARED)
-    return finding_refuse(
-        s, SIM_BAD_LAUNCH, f->name, 0,
-        "kernel %t needs %U bytes of shared memory; no GPU has more than %u for a block", l->kernel,
-        s->shared_bytes - symbol_gaps(s), (unsigned)MAX_SHARED);
+    return finding_refuse(s, SIM_BAD_LAUNCH, f->name, 0,
+                          "kernel '%t' needs %U bytes of shared memory, but a block has at most %u",
+                          l->kernel, s->shared_bytes - symbol_gaps(s), (unsigned)MAX_SHARED);
   s->stack_bytes = l->stack_bytes ? l->stack_bytes : UINT64_C(512) << 10;
   s->step_limit = l->step_limit ? l->step_limit : UINT64_MAX;
   s->free_blocks = NULL;

@@ -5,12 +5,12 @@
  *   sim_load(s, module)                        one parsed module
  *   x = sim_allocate(s, bytes, initialized)    device memory; sim_memory() reads and writes it
  *   sim_launch(s, &launch)                     one kernel, to its end or to the first finding
- *   s->finding, s->output                      what was found; what the kernel printed
+ *   s->finding, s->output                      the finding; what the kernel printed
  *   sim_destroy(s)
  *
  * Nothing here prints, exits or keeps state outside of the struct. The schedule is deterministic:
- * blocks in order, warps of a block in turn, lanes of a warp together (warp.c says how they part
- * and meet); or, from a seed, any order of everything that may have one. */
+ * blocks in order, warps of a block in turn, lanes of a warp together (machine/warp.c); or random,
+ * from a seed. */
 #ifndef NVM_SIM_SIM_H
 #define NVM_SIM_SIM_H
 
@@ -26,7 +26,7 @@ enum sim_finding_kind {
   SIM_MISALIGNED,
   SIM_UNINITIALIZED,
   SIM_READ_ONLY,
-  SIM_BAD_CALL, /* through a pointer that is no function; a function without body */
+  SIM_BAD_CALL, /* through a pointer that is not a function; a function without body */
   SIM_STACK_OVERFLOW,
   SIM_DEADLOCK,
   SIM_DIVERGENT_BARRIER,
@@ -36,9 +36,9 @@ enum sim_finding_kind {
   SIM_TRAP,
   SIM_ASSERT,
   SIM_STEP_LIMIT,
-  SIM_UNSUPPORTED, /* an instruction that the simulator does not know was reached */
+  SIM_UNSUPPORTED, /* an instruction that the simulator does not support was reached */
   SIM_MEMORY,      /* the host's memory */
-  SIM_POISON,      /* IR: poison decides, is an address, is stored to global memory */
+  SIM_POISON,      /* IR: poison decides, is an address, or is stored to global memory */
   SIM_UNDEFINED,   /* IR: division by zero, unreachable code */
 };
 
@@ -62,24 +62,24 @@ struct sim_space_counts {
   uint64_t lines, sectors;          /* of 128 and 32 bytes that each access of a warp touches */
 };
 
-/* What the launched kernels did; docs/run.md says what is counted how. Only the first two are
- * counted without sim_launch.count. */
+/* Counters of all launches; docs/run.md defines them. Only the first two are counted without
+ * sim_launch.count. */
 struct sim_counts {
   uint64_t instructions; /* of threads, guarded off or not */
   uint64_t warp_instructions;
   uint64_t by_class[PTX_ISSUE_COUNT]; /* of threads */
-  uint64_t branches, diverged;        /* of warps; of them those that went both ways */
+  uint64_t branches, diverged;        /* of warps; divergent ones */
   uint64_t barriers;                  /* arrivals of warps */
-  uint64_t bank_conflicts; /* turns of shared memory beyond the first that an access takes */
+  uint64_t bank_conflicts;            /* replays of accesses to shared memory */
   struct sim_space_counts space[SIM_SPACE_COUNT];
 };
 
 struct sim_launch {
   struct nvm_text kernel;
-  uint32_t grid[3], block[3];   /* the grid counts blocks, also where they are in clusters */
-  uint32_t cluster[3];          /* [0] 0: as the kernel says */
+  uint32_t grid[3], block[3];   /* the grid counts blocks, also with clusters */
+  uint32_t cluster[3];          /* [0] 0: of the kernel */
   uint64_t shared_bytes;        /* dynamic shared memory */
-  const void *const *arguments; /* each `argument_bytes[i]` bytes, as the kernel's parameters lie */
+  const void *const *arguments; /* each of `argument_bytes[i]` bytes, as the kernel's parameters */
   const uint64_t *argument_bytes;
   uint32_t argument_count;
   uint64_t step_limit;  /* instructions of all threads together; 0: none */
@@ -88,53 +88,53 @@ struct sim_launch {
   bool count;           /* all of struct sim_counts */
   bool random_schedule; /* from `seed`: which warp runs, how long, with which of its lanes */
   uint64_t seed;
-  /* NULL: no trace. Gets a line for each instruction of one thread, without its end of line. */
+  /* NULL: no trace. Receives a line for each instruction of one thread, without line end. */
   void (*trace)(void *trace_data, struct nvm_text line);
   void *trace_data;
   uint64_t trace_block;  /* x + y * grid.x + z * grid.x * grid.y */
   uint32_t trace_thread; /* x + y * block.x + … */
 };
 
-struct sim; /* machine.h */
+struct sim; /* machine/machine.h */
 struct nvm_module;
 
-/* `limit_bytes`: memory for everything, 0: no limit. NULL when out of memory. */
+/* `limit_bytes`: of all memory, 0: no limit. NULL when out of memory. */
 struct sim *sim_create(struct nvm_allocator allocator, size_t limit_bytes);
 void sim_destroy(struct sim *s);
 
-/* Takes the module in; it must stay valid. NVM_REFUSED: sim_finding says why. */
+/* Loads a module, which must stay valid. NVM_REFUSED: sim_found() has the reason. */
 enum nvm_status sim_load(struct sim *s, const struct ptx_module *m);
 
-/* Takes a module of IR in instead, verified and with its final layout. `source`, if not empty, is
- * its text, which findings then name lines of. Adds constants to the module, changes nothing else;
- * both must stay as they are. */
+/* Loads a module of IR instead, verified and with its final layout. `source`, if not empty, is its
+ * text, whose lines findings then name. Adds constants to the module, changes nothing else; both
+ * must stay unchanged. */
 enum nvm_status sim_load_ir(struct sim *s, struct nvm_module *m, struct nvm_text source);
 
 /* Global memory of `bytes` bytes: its device address, 0 when out of memory. Zeroed; `initialized`
  * false: reading before writing is a finding. */
 uint64_t sim_allocate(struct sim *s, uint64_t bytes, bool initialized);
-/* The bytes behind a device address, NULL if [address, +bytes) is not allocated. */
+/* The bytes at a device address, NULL if [address, +bytes) is not allocated. */
 void *sim_memory(struct sim *s, uint64_t address, uint64_t bytes);
 /* The device address of a variable of the module; 0: none of this name. */
 uint64_t sim_symbol(struct sim *s, struct nvm_text name);
 
-/* The parameters of a kernel, to know what arguments it wants; NULL: no such kernel. */
+/* A kernel, for its parameters; NULL: no such kernel. */
 const struct ptx_function *sim_kernel(const struct sim *s, struct nvm_text name);
-/* The module's kernels in order: the i-th, or NULL. */
+/* The i-th kernel of the module, or NULL. */
 const struct ptx_function *sim_kernel_at(const struct sim *s, uint32_t i);
 
-/* NVM_OK: ran to its end. NVM_REFUSED: sim_found() says why. */
+/* NVM_OK: ran to its end. NVM_REFUSED: sim_found() has the finding. */
 enum nvm_status sim_launch(struct sim *s, const struct sim_launch *launch);
 
 /* The text of a name of the module's. */
 struct nvm_text sim_text(const struct sim *s, struct nvm_str name);
 
-/* What the last load or launch found; what all launches did. */
+/* The finding of the last load or launch; the counters of all launches. */
 const struct sim_finding *sim_found(const struct sim *s);
 const struct sim_counts *sim_counted(const struct sim *s);
-/* All counts, always all of them and in the same order: `name value` lines, or one JSON object. */
+/* All counters, always in the same order: `name value` lines, or one JSON object. */
 void sim_print_counts(const struct sim_counts *counts, bool json, struct textbuf *out);
-/* What kernels have printed so far; sim_output_taken() forgets it. */
+/* What kernels have printed so far; sim_output_taken() clears it. */
 struct nvm_text sim_output(const struct sim *s);
 void sim_output_taken(struct sim *s);
 

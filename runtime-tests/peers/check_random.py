@@ -168,7 +168,7 @@ def first_error(text):
 def reason(text):
     """Numbers and names out, so that equal reasons are counted together."""
     text = re.sub(r"^[^ ]*:\d+:\d+: ", "", text)
-    text = re.sub(r"kernel k\d+, block.*thread \([\d,]*\) (is one of the threads that )?|, in f\d+, line \d+", "", text)
+    text = re.sub(r"kernel k\d+, block.*thread \([\d,]*\) (exceeds the step limit: )?|, in f\d+, line \d+", "", text)
     text = re.sub(r"'[@%][^']*'|[@%][\w.$]+", "NAME", text)
     return re.sub(r"\b0x[0-9a-f]+\b|\b\d+\b", "N", text)[:160]
 

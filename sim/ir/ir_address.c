@@ -13,8 +13,8 @@ enum window ir_address_window(uint32_t address_space) {
   }
 }
 
-/* The bytes [0, end] around an address that inbounds may reach; shared and local memory are one
- * piece each here, so that only leaving them is seen. */
+/* Whether an address leaves the object that inbounds refers to; shared and local memory count as
+ * one object each. */
 static bool leaves_object(uint64_t p, uint64_t q) {
   return window_of(p) != window_of(q) ||
          in_window(p) >> OBJECT_SHIFT != in_window(q) >> OBJECT_SHIFT;

@@ -13,7 +13,7 @@
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* Arguments from `fixed` on, as one structure in local memory: a scalar that holds its address. */
+/* Arguments from `fixed` on, as one structure in local memory; returns its address. */
 static struct ir_value emit_variadic(struct ir_decoder *d, uint32_t fixed, uint32_t count) {
   VEC(struct ir_scalar) all = {0};
   VEC(struct ir_piece) pieces = {0};
@@ -174,12 +174,12 @@ static void do_approximate(struct ir_decoder *d) {
                      .count = call_arg_count(d->f, &d->i)};
   bool is_double = op.d.count && type_equal(op.d.scalars[0].type, TYPE_DOUBLE);
   bool known = strcmp(intrinsic_table[op.intrinsic].ptx, "@approximate(APPROX_NONE)") != 0;
-  if (is_double || !known) d->bad = "calls a function that GPUs have no instruction for";
+  if (is_double || !known) d->bad = "calls a math function without a PTX instruction";
   else ir_emit(d, INST_PLAIN, ir_exec_approximate, &op);
 }
 
 static const struct handler {
-  const char *name; /* with what follows it, up to its length */
+  const char *name; /* a prefix of the row's text */
   void (*decode)(struct ir_decoder *d);
 } handlers[] = {
     {"@nothing", do_nothing},
@@ -211,7 +211,7 @@ static const struct handler *find_handler(enum intrinsic_id id) {
   return NULL;
 }
 
-/* Whether eval_intrinsic_lane() knows it, as zeros show; then it is emitted. */
+/* Emits the intrinsic if eval_intrinsic_lane() evaluates it, which is tried with zeros. */
 static bool emit_evaluated(struct ir_decoder *d, enum intrinsic_id id) {
   enum { MOST = 8 };
   struct eval_lane zeros[MOST] = {{0, false}}, out[2];
@@ -221,7 +221,7 @@ static bool emit_evaluated(struct ir_decoder *d, enum intrinsic_id id) {
   if (d->bad || to.count == 0 || from.count == 0) return false;
   bool scales = id == INTRINSIC_ldexp || id == INTRINSIC_powi;
   if (scales && type_scalar_bits(&d->m->types, ir_value_operand(d, 1).scalars[0].type) != 32) {
-    d->bad = "has an exponent that is no i32";
+    d->bad = "has an exponent that is not i32";
     return true;
   }
   struct ir_op op = {
@@ -244,8 +244,8 @@ void ir_call(struct ir_decoder *d) {
   if (h) h->decode(d);
   else if (id && emit_evaluated(d, id)) return;
   else if (id && form_of(id) && s->regs) ir_snippet_emit_intrinsic(d, s);
-  else if (id) d->bad = "calls an intrinsic that is not executed";
+  else if (id) d->bad = "calls an unsupported intrinsic";
   else if (!ir_snippet_asm(d, &d->i)) decode_function_call(d);
   else if (s->regs) ir_snippet_emit_asm(d, s);
-  else d->bad = s->bad ? s->bad : "is inline assembly that was not understood";
+  else d->bad = s->bad ? s->bad : "is unsupported inline assembly";
 }

@@ -1,9 +1,9 @@
-/* Functions of IR into the machine's code.
+/* Functions of IR into code.
  *
- * Blocks are in the order of analysis/loops.h. A phi has rows of its own; what comes over an edge
- * is copied into them by one instruction before the branch, under the branch's condition, so that
- * no block has to be put on the edge (a switch gets such blocks behind it). An instruction that
- * nothing knows becomes one that reports when it is reached, as for PTX. Calls are in ir_call.c. */
+ * Blocks are in the order of analysis/loops.h. A phi has rows of its own; the values of an edge are
+ * copied into them by one instruction before the branch, under the branch's condition, so that
+ * edges need no blocks (the edges of a switch do). An instruction that is not supported becomes one
+ * that is a finding when it is reached, as for PTX. Calls are in ir_call.c. */
 #include "sim/ir/ir_decoder.h"
 #include "sim/ir/ir_exec.h"
 #include "sim/machine/exec.h"
@@ -22,7 +22,7 @@
 
 /* --- control flow ----------------------------------------------------------------------------- */
 
-/* What the phis of `to` get from block `from`. */
+/* The phi's value from block `from`; *guess: its operand, where the search begins. */
 static struct nvm_value phi_value(const struct nvm_function *f, const struct nvm_inst *phi,
                                   struct nvm_block from, uint32_t *guess) {
   for (uint32_t n = 0; n < phi->operand_count; n += 2) {
@@ -132,7 +132,7 @@ static void decode_terminator(struct ir_decoder *d, struct nvm_block next) {
 
 /* --- instructions ----------------------------------------------------------------------------- */
 
-/* Conversions between numbers of up to 64 bits that the host does as well. */
+/* Lets the host convert numbers of up to 64 bits. */
 static void set_conversion(struct ir_decoder *d, struct inst *in, enum op op) {
   const struct type_table *t = &d->m->types;
   struct nvm_type from = type_scalar(t, ir_value_operand_type(d, 0)),
@@ -200,7 +200,7 @@ static void decode_gep(struct ir_decoder *d) {
   ir_emit(d, INST_PLAIN, ir_exec_gep, &op);
 }
 
-/* The number of the scalar that `count` constant indices name in an aggregate. */
+/* The index of the scalar that `count` constant indices select in an aggregate. */
 static uint32_t member_scalar(struct ir_decoder *d, struct nvm_type type, uint32_t first,
                               uint32_t count) {
   uint32_t at = 0;
@@ -260,7 +260,7 @@ static uint64_t access_align(const struct ir_decoder *d) {
   return layout_align_bytes(memory_access_unpack(d->i.aux).align_log2);
 }
 
-/* Which threads an access or a fence is strong for. */
+/* The scope for which an access or a fence is strong. */
 static void set_strength(const struct ir_decoder *d, struct inst *in) {
   static const char *const narrow[] = {"block", "workgroup", "singlethread"};
   struct memory_access how = memory_access_unpack(d->i.aux);
@@ -271,7 +271,7 @@ static void set_strength(const struct ir_decoder *d, struct inst *in) {
   in->releases = how.ordering >= ORDER_RELEASE;
 }
 
-/* `pointer` and `value`: operands; -1: the result is the value. */
+/* `pointer`, `value`: operands; -1: the result. */
 static void decode_access(struct ir_decoder *d, inst_run *run, uint32_t pointer, int value) {
   struct ir_op op = {.aux = d->i.aux, .count = d->i.operand_count};
   struct nvm_type type = value < 0 ? d->i.type : ir_value_operand_type(d, (uint32_t)value);
@@ -353,7 +353,7 @@ static bool is_grid_constant(const struct ir_decoder *d, uint32_t i) {
   return key.index && attrset_find_string(&d->m->attributes, set, key);
 }
 
-/* A kernel's parameters lie one behind the other, each by its own alignment. */
+/* A kernel's parameters are consecutive, each by its own alignment. */
 static void kernel_parameter(struct ir_decoder *d, uint32_t i) {
   struct func *f = d->d.func;
   const struct nvm_attr *byval = byval_of(d, i);

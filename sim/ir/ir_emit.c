@@ -89,7 +89,7 @@ void ir_emit_cast_space(struct ir_decoder *d, struct nvm_value from, struct nvm_
 bool ir_emit_set_access(struct ir_decoder *d, struct ir_op *op, struct nvm_type type,
                         uint64_t align) {
   const struct ir_shape *shape = ir_shape_of(d->d.sim, type);
-  if (!shape) d->bad = "has a value of too many scalars";
+  if (!shape) d->bad = "has a value with too many elements";
   if (!shape) return false;
   op->pieces = shape->pieces;
   op->bytes = layout_store_size(&d->m->layout, &d->m->types, type);

@@ -1,6 +1,5 @@
-/* What a warp does with instructions of IR that compute: every lane asks ir/eval.c, which alone
- * knows what an op means. Poison travels with the values; where it would decide something it is a
- * finding. */
+/* Instructions of IR that compute: each lane calls ir/eval.c, which defines the ops. Poison
+ * propagates with the values; where it would decide something it is a finding. */
 #include "sim/ir/ir_exec.h"
 
 #include "sim/machine/finding.h"
@@ -11,13 +10,13 @@ static const struct nvm_module *module_of(const struct warp *w) { return w->sim-
 /* --- arithmetic ------------------------------------------------------------------------------- */
 
 static void report_undefined(struct warp *w, unsigned lane, const struct ir_scalar *divisor) {
-  if (!undefined_check(w, divisor->low, lane, "divides by")) return;
+  if (!undefined_check(w, divisor->low, lane, "divides by %s")) return;
   if (ir_get(w, divisor, lane).bits == 0) finding_report(w, lane, SIM_UNDEFINED, "divides by zero");
-  else finding_report(w, lane, SIM_UNDEFINED, "divides the smallest number by -1");
+  else finding_report(w, lane, SIM_UNDEFINED, "divides the smallest integer by -1");
 }
 
 /* All lanes at once, where nothing can be poison: numbers of up to 64 bits, floats that the host
- * computes. */
+ * computes. False: not done. */
 static bool evaluate_row(struct warp *w, const struct inst *in, const struct ir_scalar *to,
                          const struct ir_scalar **s, uint32_t mask) {
   const struct ir_op *o = in->ir;
@@ -67,8 +66,8 @@ static uint32_t bits_of(const struct warp *w, const struct ir_scalar *s) {
   return type_scalar_bits(&module_of(w)->types, s->type);
 }
 
-/* aux: scalars of the (first) result; what some give second, as an overflow, stands behind them. A
- * result that may be anything is zero. */
+/* aux: scalars of the first result; those of a second result, as an overflow bit, follow them. An
+ * arbitrary result is zero. */
 void ir_exec_eval_intrinsic(struct warp *w, const struct inst *in, uint32_t mask) {
   enum { MOST = 8 };
   const struct ir_op *o = in->ir;
@@ -90,7 +89,7 @@ void ir_exec_eval_intrinsic(struct warp *w, const struct inst *in, uint32_t mask
   }
 }
 
-/* in[0]: where to begin, if there are two operands; the last: the vector. */
+/* in[0]: the start value, if there are two operands; the last: the vector. */
 void ir_exec_reduce(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   const struct ir_value *v = &o->in[o->count - 1];
@@ -107,8 +106,7 @@ void ir_exec_reduce(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* The elementary functions, by the model of PTX's approximate instructions; half and bfloat by way
- * of float. */
+/* Elementary functions, by the model of PTX's approximate instructions. */
 static double approximate(enum intrinsic_id id, double x, double y) {
   static const double log2_e = 0x1.71547652b82fep+0, log2_10 = 0x1.a934f0979a371p+1;
   switch (id) {
@@ -173,8 +171,8 @@ void ir_exec_poison(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* Bits [at, at + count) of a value whose scalars lie one behind the other; poison if one is that
- * gives some. */
+/* Bits [at, at + count) of a value whose scalars are concatenated; poison if a scalar in the range
+ * is. */
 static struct eval_lane read_bits(const struct warp *w, const struct ir_value *v, uint64_t at,
                                   uint32_t count, unsigned lane) {
   struct eval_lane r = {0, false};
@@ -231,7 +229,7 @@ void ir_exec_from_reg(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* The element of a vector by a variable index; beyond its end: poison. */
+/* The element of a vector at a variable index; beyond its end: poison. */
 void ir_exec_extract(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   FOR_LANES(l, mask) {
@@ -258,8 +256,8 @@ void ir_exec_insert(struct warp *w, const struct inst *in, uint32_t mask) {
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* All lanes at once, where it can't be poison: small indices that lead to the same object. False:
- * else. */
+/* All lanes at once, where the result cannot be poison: small indices that stay in the object.
+ * False: not done. */
 static bool offset_row(struct warp *w, const struct ir_op *o, uint32_t i, uint32_t mask) {
   const uint64_t half = UINT64_C(1) << 31, *p = row_of(w, ir_lane(&o->in[0], i)->low);
   uint64_t *d = row_of(w, o->d.scalars[i].low), sum[LANES] = {0}, large[LANES] = {0}, bad = 0;
@@ -306,7 +304,7 @@ void ir_exec_gep(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* Null stays null in neither direction, as in PTX. */
+/* Null does not stay null, as in PTX. */
 void ir_exec_cast_space(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   for (uint32_t i = 0; i < o->d.count; i++) FOR_LANES(l, mask) {
@@ -323,7 +321,7 @@ void ir_exec_test(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, s->low);
   uint32_t value = 0;
   uint32_t poison = ir_poisoned(w, s->low) & mask;
-  if (poison && !undefined_check(w, s->low, lane_first(poison), "branches on")) return;
+  if (poison && !undefined_check(w, s->low, lane_first(poison), "branches on %s")) return;
   FOR_LANES(l, mask) value |= (uint32_t)(a[l] & 1) << l;
   w->preds[in->d] = (w->preds[in->d] & ~mask) | value;
 }
@@ -332,7 +330,7 @@ void ir_exec_switch(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   const struct ir_scalar *s = &o->in[0].scalars[0];
   FOR_LANES(l, mask) {
-    if (!undefined_check(w, s->low, l, "switches on")) return;
+    if (!undefined_check(w, s->low, l, "switches on %s")) return;
     nvm_u128 v = ir_get(w, s, l).bits;
     uint32_t k = 0;
     while (k < o->aux && o->cases[k] != v) k++;
@@ -342,7 +340,7 @@ void ir_exec_switch(struct warp *w, const struct inst *in, uint32_t mask) {
 
 void ir_exec_unreachable(struct warp *w, const struct inst *in, uint32_t mask) {
   (void)in;
-  finding_report(w, lane_first(mask), SIM_UNDEFINED, "reaches what is said to be unreachable");
+  finding_report(w, lane_first(mask), SIM_UNDEFINED, "executes 'unreachable'");
 }
 
 /* --- undefined values ------------------------------------------------------------------------- */

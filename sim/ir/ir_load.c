@@ -1,5 +1,5 @@
 /* A module of IR in the machine: its functions get numbers, its variables memory and their
- * initializers' values. The machine asks for PTX's records of functions and their parameters
+ * initializers' values. The machine expects PTX's records of functions and their parameters
  * (sim_kernel, check_launch), so each function gets one. */
 #include "ir/debug.h"
 #include "sim/ir/ir_decoder.h"
@@ -54,7 +54,7 @@ static bool initialize(struct sim *s, const struct nvm_global *g, uint64_t addre
       shape ? arena_alloc(&s->arena, (shape->count + 1) * sizeof *values) : NULL;
   if (!values || !ir_constant(s, v, values, shape->count)) {
     finding_refuse(s, SIM_BAD_PROGRAM, name_of(s->ir, &g->symbol), 0,
-                   "the initializer is too large or nothing that can be evaluated");
+                   "the initializer is too large or cannot be evaluated");
     return false;
   }
   for (uint32_t i = 0; i < shape->count; i++)
@@ -91,8 +91,7 @@ static void place(const struct sim *s, const struct func *f, uint32_t pc,
 
 static const struct front_end front = {ir_decode, ir_trace, place, ir_exec_flow};
 
-/* The record the machine has of a function; parameters only of kernels, whose number a launch
- * checks. */
+/* The machine's record of a function; parameters only of kernels, whose number a launch checks. */
 static struct ptx_function *describe(struct sim *s, const struct nvm_function *f) {
   struct ptx_function *p = arena_alloc(&s->arena, sizeof *p);
   if (!p) return NULL;
@@ -132,7 +131,7 @@ enum nvm_status ir_load(struct sim *s, struct nvm_module *m, struct nvm_text sou
   p->module = m;
   p->names.arena = &s->arena;
   p->names.strings = &p->strings;
-  p->names.target = strtab_intern(&p->strings, "sm_70", 5); /* lanes may part anywhere */
+  p->names.target = strtab_intern(&p->strings, "sm_70", 5); /* lanes may diverge anywhere */
   p->addresses = arena_alloc(&s->arena, m->globals.count * sizeof *p->addresses);
   p->code = arena_alloc(&s->arena, m->functions.count * sizeof *p->code);
   s->ir = p;

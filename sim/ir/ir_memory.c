@@ -1,9 +1,9 @@
-/* What a warp does with instructions of IR that touch memory, lane by lane as exec_mem.c does.
+/* Instructions of IR that access memory, lane by lane as in exec_memory.c.
  *
- * Values lie in memory as the layout says, lanes of vectors bit by bit. Bytes that nobody wrote
- * read as zero; a scalar all of whose bytes are such is followed like poison, as PTX's undefined
- * values are (exec_undefined.c). Poison that is stored marks its bytes; a value that is poison as a
- * whole is not to be stored where others may look, which is what global memory is. */
+ * Values are in memory by the data layout, lanes of vectors bit by bit. Bytes that were never
+ * written read as zero; a scalar without any written byte is tracked like poison, as PTX's
+ * undefined values are (undefined.c). Stored poison marks its bytes; storing a value that is poison
+ * as a whole to global memory, where other threads may read it, is a finding. */
 #include "sim/ir/ir_exec.h"
 #include "sim/machine/finding.h"
 #include "sim/machine/memory.h"
@@ -15,7 +15,7 @@ enum { GENERIC = WINDOW_COUNT };
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* Whether it is whole bytes, of one number. */
+/* Whether the scalar is one number of whole bytes. */
 static bool is_whole(const struct ir_piece *p) {
   return p->bit % 8 == 0 && p->bits % 8 == 0 && p->bits <= 64;
 }
@@ -49,7 +49,7 @@ void ir_memory_write_piece(uint8_t *to, uint8_t *shadow, const struct ir_piece *
     return;
   }
   for (uint64_t i = first; i <= last; i++) {
-    bool joins = i == first && shift; /* the lane before has written the byte */
+    bool joins = i == first && shift; /* the element before has written the byte */
     to[i] = (uint8_t)(joins ? (to[i] & ((1u << shift) - 1)) | (unsigned)(v.bits << shift)
                             : (unsigned)v.bits);
     v.bits = v.bits >> (joins ? 8 - shift : 8);
@@ -61,7 +61,8 @@ void ir_memory_write_piece(uint8_t *to, uint8_t *shadow, const struct ir_piece *
 /* The address in the scalar; false: a finding was made. */
 static bool address_of(struct warp *w, const struct ir_value *v, unsigned lane, uint64_t *address) {
   *address = row_of(w, v->scalars[0].low)[lane];
-  return !w->frame->undefined || undefined_check(w, v->scalars[0].low, lane, "uses as an address");
+  return !w->frame->undefined ||
+         undefined_check(w, v->scalars[0].low, lane, "uses %s as an address");
 }
 
 static bool find(struct warp *w, const struct inst *in, const struct ir_value *pointer,
@@ -73,7 +74,7 @@ static bool find(struct warp *w, const struct inst *in, const struct ir_value *p
           memory_find(w, lane, address, in->window, in->ir->bytes, in->ir->align, is_write, at));
 }
 
-/* Gives global memory a shadow, once poison is put into a part of a value there. */
+/* Gives global memory a shadow, for a value that is poison in part. */
 static void add_shadow(struct warp *w, struct access *at) {
   struct sim *s = w->sim;
   for (uint32_t i = 1; i < s->objects.count; i++) {
@@ -90,13 +91,13 @@ static bool has_races(const struct warp *w, const struct access *at) {
   return w->sim->races && at->shadow;
 }
 
-/* Where `bytes` bytes of *at are put together: in place, or aside if races are looked for. NULL: no
- * memory. */
+/* Where `bytes` bytes for *at are assembled: in place, or aside if races are looked for. NULL: a
+ * finding was made. */
 static uint8_t *begin_write(struct warp *w, const struct access *at, uint64_t bytes) {
   struct sim *s = w->sim;
   if (!has_races(w, at)) return at->at;
   if (VEC_RESERVE(&s->arena, &s->scratch, bytes)) return memcpy(s->scratch.data, at->at, bytes);
-  finding_report(w, 0, SIM_MEMORY, "writes more than the simulator has memory for");
+  finding_report(w, 0, SIM_MEMORY, "exceeds the memory limit of the simulator");
   return NULL;
 }
 
@@ -128,7 +129,7 @@ static bool store_pieces(struct warp *w, const struct ir_value *v, const struct 
   for (uint32_t i = 0; w->frame->undefined && i < v->count; i++)
     poison += ir_poisoned(w, v->scalars[i].low) >> lane & 1;
   if (poison && poison == v->count && !at->written)
-    return undefined_check(w, v->scalars[0].low, lane, "stores to global memory");
+    return undefined_check(w, v->scalars[0].low, lane, "stores %s to global memory");
   if (poison && !at->written) add_shadow(w, at);
   for (uint32_t i = 0; i < v->count; i++) {
     const struct ir_piece *p = &pieces[i];
@@ -177,7 +178,7 @@ void ir_memory_alloca(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   FOR_LANES(l, mask) {
     struct eval_lane count = ir_get(w, &o->in[0].scalars[0], l);
-    if (!undefined_check(w, o->in[0].scalars[0].low, l, "allocates as many objects as")) return;
+    if (!undefined_check(w, o->in[0].scalars[0].low, l, "allocates as many objects as %s")) return;
     nvm_u128 bytes = (count.bits & UINT64_MAX) * (nvm_u128)o->bytes;
     uint64_t base =
         memory_push_stack(w, l, bytes > UINT32_MAX ? UINT32_MAX : (uint64_t)bytes, o->align);
@@ -186,7 +187,7 @@ void ir_memory_alloca(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* The function's own copy of what a byval pointer points to; of a kernel (is_signed) a parameter.
+/* The function's own copy of a byval argument; of a kernel (is_signed): of a parameter.
  */
 void ir_memory_byval(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
@@ -209,8 +210,7 @@ void ir_memory_byval(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* Variable arguments, which lie one after the other in an area of o->bytes bytes: in[0]; its
- * address: d. */
+/* Variable arguments in[0], consecutive in an area of o->bytes bytes, whose address is d. */
 void ir_memory_variadic(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct ir_op *o = in->ir;
   FOR_LANES(l, mask) {
@@ -249,7 +249,7 @@ static struct eval_lane choose(bool first, struct eval_lane a, struct eval_lane 
   return r;
 }
 
-/* What atomicrmw stores. */
+/* The value that atomicrmw stores. */
 static struct eval_lane updated(const struct nvm_module *m, enum rmw_op op, struct nvm_type type,
                                 struct eval_lane old, struct eval_lane v) {
   static const struct {
@@ -298,7 +298,7 @@ static bool find_atomic(struct warp *w, const struct inst *in, unsigned lane, bo
   }
   if (writes_only || memory_is_defined(w, at, in->ir->bytes)) return true;
   finding_report(w, lane, SIM_UNINITIALIZED,
-                 "does an atomic operation on memory that was never written");
+                 "performs an atomic operation on uninitialized memory");
   return false;
 }
 
@@ -313,8 +313,9 @@ void ir_memory_atomicrmw(struct warp *w, const struct inst *in, uint32_t mask) {
                        old = read_piece(at.at, at.written, &o->pieces[i]);
       struct eval_lane new = updated(w->sim->ir->module, op, o->pieces[i].type, old, v);
       if (new.poison && !at.written) {
-        undefined_check(w, o->in[1].scalars[i].low, l, "stores to global memory");
-        if (!w->stopped) finding_report(w, l, SIM_POISON, "adds to poison in global memory");
+        undefined_check(w, o->in[1].scalars[i].low, l, "stores %s to global memory");
+        if (!w->stopped)
+          finding_report(w, l, SIM_POISON, "updates a poison value in global memory");
         return;
       }
       ir_memory_write_piece(at.at, at.written, &o->pieces[i], new);
@@ -332,7 +333,7 @@ void ir_memory_cmpxchg(struct warp *w, const struct inst *in, uint32_t mask) {
                      new = ir_get(w, &o->in[2].scalars[0], l);
     struct eval_lane old = read_piece(at.at, at.written, &o->pieces[0]);
     if (wanted.poison || old.poison || new.poison) {
-      finding_report(w, l, SIM_POISON, "compares or exchanges poison");
+      finding_report(w, l, SIM_POISON, "compares or exchanges a poison value");
       return;
     }
     bool same = old.bits == wanted.bits;
@@ -344,14 +345,15 @@ void ir_memory_cmpxchg(struct warp *w, const struct inst *in, uint32_t mask) {
 
 /* --- blocks of bytes -------------------------------------------------------------------------- */
 
-/* The number of bytes in in[2], and the memory they are written to; *bytes 0: nothing to do. */
+/* The number of bytes, in[2], and the memory they are written to; *bytes 0: nothing to do. */
 static bool block_target(struct warp *w, const struct inst *in, unsigned lane, uint64_t *bytes,
                          struct access *to) {
   const struct ir_op *o = in->ir;
   struct eval_lane count = ir_get(w, &o->in[2].scalars[0], lane);
   uint64_t address;
   *bytes = (uint64_t)count.bits;
-  if (!undefined_check(w, o->in[2].scalars[0].low, lane, "copies as many bytes as")) return false;
+  if (!undefined_check(w, o->in[2].scalars[0].low, lane, "copies as many bytes as %s"))
+    return false;
   if (*bytes == 0) return true;
   return address_of(w, &o->in[0], lane, &address) &&
          memory_find(w, lane, address, in->window, *bytes, 1, true, to);

@@ -39,14 +39,14 @@ static enum ptx_class class_of(const struct ir_decoder *d, struct nvm_type scala
                       : PTX_B128;
 }
 
-/* Scalars that share a register: two of a vector of halves. */
+/* Scalars per register: two of a vector of halves. */
 static uint32_t packed_by(const struct ir_decoder *d, struct nvm_type type) {
   if (!type_is_vector(&d->m->types, type) || type_info(&d->m->types, type)->count % 2) return 1;
   enum type_kind kind = type_kind(&d->m->types, type_scalar(&d->m->types, type));
   return kind == TY_HALF || kind == TY_BFLOAT ? 2 : 1;
 }
 
-/* How many registers the parts of a type need; new ones, if `regs` is not NULL. */
+/* The number of registers for the parts of a type; makes them if `regs` is not NULL. */
 static uint32_t make_parts(struct ir_decoder *d, struct nvm_type type, struct ptx_reg *regs) {
   const struct ir_shape *s = ir_shape_of(d->d.sim, type);
   uint32_t n = 0, members = type_kind(&d->m->types, type) == TY_STRUCT
@@ -225,9 +225,8 @@ static bool is_blank(struct nvm_text text) {
 static const char *describe_error(struct ir_decoder *d, const struct ptx_parse_error *error) {
   struct textbuf b;
   textbuf_init(&b, d->pf.module->arena);
-  textbuf_format(
-      &b, "is inline assembly that was not understood: %t (line %u, column %u of its text)%c",
-      error->message, error->line, error->column, 0);
+  textbuf_format(&b, "is unsupported inline assembly: %t (line %u, column %u of its text)%c",
+                 error->message, error->line, error->column, 0);
   return b.bytes;
 }
 
@@ -274,7 +273,7 @@ static void emit_register(struct ir_decoder *d, struct ptx_reg r, struct ir_valu
   inst->d = inst->a = decoder_reg(&d->d, r);
 }
 
-/* The parts of a value to or from its registers; how many there are. */
+/* Moves the parts of a value to or from its registers; returns how many there are. */
 static uint32_t emit_parts(struct ir_decoder *d, struct nvm_type type, struct ir_value v,
                            const struct ptx_reg *regs, bool in) {
   const struct type_info *info = type_info(&d->m->types, type);
@@ -309,7 +308,7 @@ void ir_snippet_emit_intrinsic(struct ir_decoder *d, const struct ir_snippet *s)
   if (s->result_count) emit_parts(d, d->i.type, ir_value_result(d), s->regs, false);
 }
 
-/* Whole values in their registers. */
+/* Inline assembly has whole values in registers. */
 void ir_snippet_emit_asm(struct ir_decoder *d, const struct ir_snippet *s) {
   for (uint32_t k = s->result_count; k < s->count; k++)
     emit_register(d, s->regs[k], ir_value_operand(d, k - s->result_count), true);

@@ -7,7 +7,7 @@ static struct ir_value no_value(struct ir_decoder *d, const char *why) {
   return (struct ir_value){&none, 1};
 }
 
-static const char too_large[] = "has a value of too many scalars";
+static const char too_large[] = "has a value with too many elements";
 
 static struct ir_scalar *new_scalars(struct ir_decoder *d, struct nvm_type type, uint32_t *count) {
   const struct ir_shape *shape = ir_shape_of(d->d.sim, type);
@@ -45,7 +45,7 @@ static struct ir_value constant_value(struct ir_decoder *d, struct nvm_value v) 
   struct eval_lane *lanes = s ? decoder_alloc(&d->d, (count + 1) * sizeof *lanes) : NULL;
   if (!lanes) return no_value(d, too_large);
   if (!ir_constant(d->d.sim, v, lanes, count))
-    return no_value(d, "has a constant whose value is not known");
+    return no_value(d, "has a constant that cannot be evaluated");
   for (uint32_t i = 0; i < count; i++) s[i] = ir_value_scalar(d, s[i].type, lanes[i]);
   return (struct ir_value){s, count};
 }

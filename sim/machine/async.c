@@ -1,16 +1,16 @@
-/* mbarriers, bulk copies, clusters: how blocks and the copy engine wait for each other. Decoding
- * and execution.
+/* mbarriers, bulk copies, clusters; see async.h.
  *
- * Copies are done as late as may be, so that who does not wait for them finds nothing there: those
- * in groups when their thread waits for the group, those that an mbarrier counts when somebody asks
- * for its phase, the rest when the block ends. An mbarrier is 64 bits whose layout PTX leaves open:
+ * Copies are done as late as possible, so that a program that does not wait for them reads old
+ * data: copies in groups when their thread waits for the group, copies that an mbarrier counts when
+ * a thread tests its phase, the others when the block ends. An mbarrier is 64 bits whose layout PTX
+ * leaves open:
  *
  *   bits 0..19 arrivals pending | 20..39 arrivals expected | 40..61 bytes pending + 2^21 | 62 phase
  * | 63 set
  *
- * A phase ends when no arrivals and no bytes are pending. Waiting is asking again and again; a warp
- * that asked in vain lets others run. Shared memory of another block of the cluster is named by its
- * rank + 1 in bits 24 and up of the address. */
+ * A phase ends when no arrivals and no bytes are pending. Waiting is polling; a warp whose test
+ * fails yields to others. Bits 24 and up of a shared address are the rank + 1 of another block of
+ * the cluster. */
 #include "sim/machine/async.h"
 
 #include "ir/evalint.h"
@@ -46,7 +46,7 @@ static uint8_t *find_mbarrier(struct warp *w, unsigned l, uint64_t address, unsi
   *m = get_mbarrier(at.at);
   if (is_init && at.written) memset(at.written, 1, 8);
   if (m->set || is_init) return at.at;
-  finding_report(w, l, SIM_UNINITIALIZED, "uses an mbarrier that was not initialized");
+  finding_report(w, l, SIM_UNINITIALIZED, "uses an uninitialized mbarrier");
   return NULL;
 }
 
@@ -58,14 +58,14 @@ static void put_mbarrier(uint8_t *at, struct mbarrier *m) {
   memory_put_number(at, pack(m), 8);
 }
 
-/* What came before is published to whoever waits. */
+/* Publishes earlier accesses to the threads that wait. */
 static void publish(struct warp *w) {
   if (!w->sim->races) return;
   race_fence(w, RACE_DEVICE);
   race_publish(w, RACE_DEVICE);
 }
 
-/* --- copies that come later ------------------------------------------------------------------- */
+/* --- pending copies ------------------------------------------------------------------- */
 
 struct copy {
   struct warp *w;
@@ -74,11 +74,11 @@ struct copy {
   bool bulk;
   uint32_t group;
   struct access source, target;
-  uint64_t read, bytes; /* of the target's bytes come from the source; the rest is zero */
+  uint64_t read, bytes; /* bytes from the source; the rest of the target's is zero */
   uint8_t *barrier;     /* of 64 bits; NULL: it is in a group */
 };
 
-/* Of the copies in groups the thread that waits is the one that copies, in the eyes of race.c. */
+/* For race.c, the thread that waits for a group performs its copies. */
 static bool is_no_race(const struct copy *c) {
   uint8_t value[16] = {0};
   if (!c->w->sim->races || c->barrier || !c->w->live) return true;
@@ -102,7 +102,7 @@ static bool land(const struct copy *c) {
   return true;
 }
 
-/* Does the copies that touch shared memory [first, end): an mbarrier, or all that a block has. */
+/* Does the copies that touch shared memory [first, end): an mbarrier, or all of a block. */
 static void land_at(struct sim *s, const uint8_t *first, const uint8_t *end) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < s->copies.count; i++) {
@@ -144,12 +144,11 @@ static bool begin_copy(struct copy c) {
   struct arena *a = &c.w->sim->arena;
   c.group = c.w->groups[c.bulk][c.lane];
   if (c.barrier ? VEC_PUSH(a, &c.w->sim->copies, c) : VEC_PUSH(a, &c.w->copies, c)) return true;
-  finding_report(c.w, c.lane, SIM_MEMORY, "copies more than the simulator has memory for");
+  finding_report(c.w, c.lane, SIM_MEMORY, "exceeds the memory limit of the simulator");
   return false;
 }
 
-/* .commit_group, .wait_group (imm: how many may still be going), .wait_all; is_signed: of bulk
- * copies. */
+/* .commit_group, .wait_group, .wait_all. */
 void async_commit(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) w->groups[in->is_signed][l]++;
 }
@@ -205,7 +204,7 @@ static bool update(struct warp *w, const struct inst *in, unsigned l, uint64_t b
   return true;
 }
 
-/* flags: of cp.async.mbarrier.arrive, which comes behind the lanes' copies. */
+/* flags: cp.async.mbarrier.arrive, which comes after the lanes' copies. */
 void async_mbarrier(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *b = row_of(w, in->b), *c = row_of(w, in->c);
   if (in->flags && !land_groups(w, mask, false, 0, true)) return;
@@ -249,7 +248,7 @@ static bool copy_bulk(struct warp *w, const struct inst *in, unsigned l, uint64_
   struct mbarrier m;
   c.read = c.bytes = row_of(w, in->rows[BULK_BYTES])[l] & UINT32_MAX;
   if (c.bytes % 16 != 0) {
-    finding_report(w, l, SIM_MISALIGNED, "copies %U bytes in bulk, which is no multiple of 16",
+    finding_report(w, l, SIM_MISALIGNED, "copies %U bytes in bulk, which is not a multiple of 16",
                    c.bytes);
     return false;
   }
@@ -258,7 +257,7 @@ static bool copy_bulk(struct warp *w, const struct inst *in, unsigned l, uint64_
                    &c.source) ||
       !memory_find(w, l, to, in->dest_bits, c.bytes, 16, true, &c.target))
     return false;
-  if (in->is_signed && !is_no_race(&c)) return false; /* as if it were done now */
+  if (in->is_signed && !is_no_race(&c)) return false; /* as if done now */
   if (in->is_signed && !(c.barrier = find_mbarrier(w, l, barrier, WINDOW_SHARED, false, &m)))
     return false;
   if (in->is_signed) publish(w);
@@ -298,7 +297,7 @@ void async_cluster_arrive(struct warp *w, const struct inst *in, uint32_t mask) 
   async_cluster_check(c);
 }
 
-/* Lanes whose phase has not ended wait, all lanes with them. */
+/* All lanes wait while the phase of one has not ended. */
 void async_cluster_wait(struct warp *w, const struct inst *in, uint32_t mask) {
   uint32_t phase = w->block->cluster->phase ? ALL_LANES : 0;
   (void)in;
@@ -311,8 +310,9 @@ void async_map(struct warp *w, const struct inst *in, uint32_t mask) {
   uint64_t place = (UINT64_C(0xffffffff) >> CLUSTER_SHIFT) << CLUSTER_SHIFT;
   FOR_LANES(l, mask) {
     if ((uint32_t)b[l] >= w->block->cluster->count) {
-      finding_report(w, l, SIM_OUT_OF_BOUNDS, "maps an address to block %U of a cluster of %u",
-                     b[l], w->block->cluster->count);
+      finding_report(w, l, SIM_OUT_OF_BOUNDS,
+                     "maps an address to block %U of a cluster of %u blocks", b[l],
+                     w->block->cluster->count);
       return;
     }
     row_of(w, in->d)[l] = (a[l] & ~place) | (b[l] + 1) << CLUSTER_SHIFT;

@@ -26,7 +26,7 @@ static void give_result(struct split *s, const struct inst *in, uint64_t result)
   }
 }
 
-/* Lanes of one warp wait at different aligned barriers. */
+/* Whether lanes of one warp wait at different aligned barriers: a finding. */
 static bool is_divergent(struct warp *w, uint32_t id) {
   const struct split *first = NULL;
   for (uint32_t i = 0; i < w->split_count; i++) {
@@ -38,7 +38,7 @@ static bool is_divergent(struct warp *w, uint32_t id) {
       w->pc = s->pc;
       finding_report(
           w, lane_first(s->mask), SIM_DIVERGENT_BARRIER,
-          "waits at a barrier while other threads of its warp wait at another one (line %u)",
+          "waits at a barrier while other threads of its warp wait at a different one (line %u)",
           first->frame->func->code[first->pc].line);
       return true;
     }
@@ -47,9 +47,9 @@ static bool is_divergent(struct warp *w, uint32_t id) {
   return false;
 }
 
-/* Others of the warp went past the aligned barrier, wrote memory and ended, or wait elsewhere.
- * Those that only return are taken for what CUDA allows from sm_70 on: threads that left the kernel
- * early. */
+/* Whether other lanes of the warp bypassed the aligned barrier, wrote memory and ended, or wait
+ * elsewhere: a finding. Lanes that only return are allowed, as CUDA allows threads to exit early
+ * from sm_70 on. */
 static bool is_passed(struct warp *w, uint32_t id) {
   struct split *waits = NULL;
   for (uint32_t i = 0; i < w->split_count && !waits; i++)
@@ -61,10 +61,9 @@ static bool is_passed(struct warp *w, uint32_t id) {
   const uint64_t *tid = w->special + SPECIAL_TID * LANES + lane_first(passed);
   w->frame = waits->frame;
   w->pc = waits->pc;
-  finding_report(
-      w, lane_first(waits->mask), SIM_DIVERGENT_BARRIER,
-      "waits at a barrier that thread (%U,%U,%U) of its warp went past without reaching it", tid[0],
-      tid[LANES], tid[2 * LANES]);
+  finding_report(w, lane_first(waits->mask), SIM_DIVERGENT_BARRIER,
+                 "waits at a barrier that thread (%U,%U,%U) of its warp bypassed", tid[0],
+                 tid[LANES], tid[2 * LANES]);
   return true;
 }
 

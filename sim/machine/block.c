@@ -1,6 +1,6 @@
-/* Blocks and the grid: warps of a block take turns, blocks run in order. A block that does not end
- * within its turn gets company, so that blocks may wait for each other. With a random schedule any
- * warp of any resident block may be next. */
+/* Blocks and the grid: warps of a block take turns, blocks run in order. When a block does not end
+ * within its turn, the next one becomes resident too, so that blocks may wait for each other. With
+ * a random schedule any warp of any resident block may be next. */
 #include "sim/machine/async.h"
 #include "sim/machine/finding.h"
 #include "sim/machine/race.h"
@@ -87,7 +87,7 @@ static uint32_t cluster_size(const struct sim *s) {
   return s->cluster_dim[0] * s->cluster_dim[1] * s->cluster_dim[2];
 }
 
-/* The n-th block to start: clusters in order, in them blocks in order. */
+/* The n-th block to start: clusters in order, blocks in order within each. */
 static bool place_block(struct sim *s, struct block *b, uint64_t n) {
   const uint32_t *grid = s->launch->grid, size = cluster_size(s);
   uint64_t cluster = n / size, rank = n % size;
@@ -130,7 +130,7 @@ static bool start_block(struct sim *s, struct block *b, uint64_t number) {
   return race_begin_block(b);
 }
 
-/* The first split in that state, as the place of a finding; NULL: none. */
+/* The first split in that state, which becomes the place of a finding; NULL: none. */
 static struct split *first_waiting(struct block *b, enum split_state state, struct warp **warp) {
   for (uint32_t k = 0; k < b->warp_count; k++)
     for (uint32_t i = 0; i < b->warps[k].split_count; i++) {
@@ -144,24 +144,24 @@ static struct split *first_waiting(struct block *b, enum split_state state, stru
   return NULL;
 }
 
-/* Nobody can run: says who waits for what. */
+/* No warp can run: reports one that waits. */
 static void report_deadlock(struct block *b) {
   struct warp *w = NULL;
   struct split *s = first_waiting(b, SPLIT_WARP, &w);
   if (s) {
     finding_report(w, lane_first(s->mask), SIM_MISSING_LANES,
-                   "waits in a warp-level operation for lane %u, which never comes",
+                   "waits forever in a warp-level operation for lane %u",
                    lane_first(s->wanted & ~s->mask));
   } else if ((s = first_waiting(b, SPLIT_BARRIER, &w)) != NULL) {
     const struct barrier *r = &b->barriers[s->barrier];
     finding_report(w, lane_first(s->mask), SIM_DEADLOCK,
-                   "waits at barrier %u for threads that never come: %u of %u have",
+                   "waits forever at barrier %u: %u of %u threads have arrived",
                    (unsigned)s->barrier, r->arrived, r->expected ? r->expected : b->live_threads);
   }
 }
 
-/* What was never written may be what another warp has yet to write: then the finding is a race, and
- * names both places. Until they wait for the warp that stopped, the others go on. */
+/* Uninitialized memory may be what another warp has yet to write: then the finding is a race, which
+ * names both places. So the other warps run on until they wait for the one that stopped. */
 static void look_for_writer(struct block *b) {
   struct sim *s = b->warps[0].sim;
   struct sim_finding first = s->finding;
@@ -204,9 +204,9 @@ static bool run_block(struct sim *s, struct block *b) {
 
 struct grid {
   struct block *resident[RESIDENT_LIMIT + CLUSTER_LIMIT];
-  uint32_t count, limit; /* how many may be resident now */
+  uint32_t count, limit; /* blocks that may be resident */
   uint64_t next, total;
-  uint32_t idle; /* rounds in which everybody only waited */
+  uint32_t idle; /* rounds in which all warps only waited */
 };
 
 static bool fill_grid(struct sim *s, struct grid *g) {
@@ -214,7 +214,7 @@ static bool fill_grid(struct sim *s, struct grid *g) {
     struct block *b = allocate_block(s);
     if (!b) {
       finding_refuse(s, SIM_MEMORY, s->kernel->name, 0,
-                     "a block needs more memory than the simulator may take");
+                     "a block exceeds the memory limit of the simulator");
       return false;
     }
     if (!start_block(s, b, g->next++)) return false;
@@ -237,7 +237,7 @@ static void retire(struct sim *s, struct grid *g, uint32_t i) {
   g->resident[i] = g->resident[--g->count];
 }
 
-/* Whether all that can run has only asked, many times, whether a barrier is done. */
+/* Whether all runnable warps have only polled a barrier for many rounds. */
 static bool is_stuck(const struct sim *s, struct grid *g) {
   bool waits = g->next == g->total || g->limit == RESIDENT_LIMIT;
   (void)s;
@@ -253,7 +253,7 @@ static void report_stuck(struct grid *g) {
     s = first_waiting(g->resident[i], SPLIT_YIELDED, &w);
   if (s)
     finding_report(w, lane_first(s->mask), SIM_DEADLOCK,
-                   "waits for an mbarrier or its cluster, where nobody else can come");
+                   "waits forever for an mbarrier or its cluster: no other thread can arrive");
 }
 
 static bool run_blocks(struct sim *s) {

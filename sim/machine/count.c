@@ -1,9 +1,8 @@
-/* What --stats counts: instructions by class, and what the accesses of a warp ask of the memory of
- * a GPU. Lines (128 bytes) and sectors (32 bytes) are those that the lanes of one access touch,
- * each counted once; local memory lies as on a GPU, where words of the same offset of all lanes of
- * a warp are neighbours. Shared memory has 32 banks of 4 bytes: an access takes as many turns as
- * different words fall on one bank; lanes that access 8 (16) bytes each go in groups of 16 (8)
- * lanes. */
+/* What --stats counts: instructions by class, and the memory traffic of a GPU. The lines (128
+ * bytes) and sectors (32 bytes) that the lanes of one access touch are counted once each. Local
+ * memory is interleaved as on a GPU: words at the same offset of all lanes of a warp are adjacent.
+ * Shared memory has 32 banks of 4 bytes: an access is replayed for each different word of the same
+ * bank; lanes that access 8 (16) bytes each are served in groups of 16 (8). */
 #include "ir/evalint.h"
 #include "sim/machine/async.h"
 #include "sim/machine/exec.h"
@@ -23,7 +22,7 @@ static unsigned space_of(unsigned window) {
   }
 }
 
-/* How many different blocks of 2^shift bytes the accesses of `bytes` bytes touch. */
+/* The number of aligned blocks of 2^shift bytes that accesses of `bytes` bytes touch. */
 static unsigned blocks_touched(const uint64_t *address, unsigned count, unsigned bytes,
                                unsigned shift) {
   uint64_t seen[LANES * 2];
@@ -37,7 +36,7 @@ static unsigned blocks_touched(const uint64_t *address, unsigned count, unsigned
   return n;
 }
 
-/* Turns beyond the first of one group of lanes. */
+/* Replays of one group of lanes. */
 static unsigned conflicts_of(const uint64_t *address, unsigned count, unsigned bytes) {
   uint64_t words[LANES * 4];
   unsigned n = 0, most = 1;

@@ -1,5 +1,5 @@
-/* What a warp does with instructions that compute: one lane function over the lanes of the mask,
- * and what works on predicates as masks. */
+/* Instructions that compute: a lane function for each lane of the mask, and operations on
+ * predicates, which are masks. */
 #include "ir/evalint.h"
 #include "sim/machine/exec.h"
 #include "sim/machine/finding.h"
@@ -16,7 +16,7 @@ void exec_lanes(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) d[l] = fn(in, a[l], b[l], c[l]);
 }
 
-/* Integer division, whose result by zero PTX leaves open. */
+/* Integer division; PTX leaves the result of a division by zero open. */
 void exec_divide(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *b = row_of(w, in->b);
   if (w->sim->launch->check_division) FOR_LANES(l, mask)
@@ -27,7 +27,7 @@ void exec_divide(struct warp *w, const struct inst *in, uint32_t mask) {
   exec_lanes(w, in, mask);
 }
 
-/* Sum or difference with the carry flag of the lane; products first. */
+/* Sum or difference with the carry flag of the lane, after a product for mad. */
 void exec_carry(struct warp *w, const struct inst *in, uint32_t mask) {
   uint64_t *d = in->d == NO_ROW ? NULL : row_of(w, in->d);
   const uint64_t *a = row_of(w, in->a), *b = row_of(w, in->b), *c = row_of(w, in->c);
@@ -69,7 +69,7 @@ static uint32_t compare_lanes(struct warp *w, const struct inst *in, uint32_t ma
   return value;
 }
 
-/* setp, set, testp; packed halves compare apart. */
+/* setp, set, testp; packed halves are compared separately. */
 void exec_compare(struct warp *w, const struct inst *in, uint32_t mask) {
   uint64_t keep = in->bits2 ? 0xffff : ~UINT64_C(0);
   uint32_t first = compare_lanes(w, in, mask, 0, keep), second = ~first;

@@ -1,5 +1,5 @@
-/* What a warp does with instructions that touch memory: lane by lane in ascending order, which is
- * the order in which conflicting writes and atomics of a warp take effect. */
+/* Instructions that access memory: lane by lane in ascending order, which is the order in which
+ * conflicting writes and atomic operations of a warp take effect. */
 #include "ir/evalfloat.h"
 #include "sim/machine/exec.h"
 #include "sim/machine/finding.h"
@@ -31,7 +31,7 @@ static inline void get_element(const struct warp *w, const struct inst *in, uint
   if (in->bits == 128) memory_put_number(at + 8, a[LANES + l], 8);
 }
 
-/* Shared and local memory are small: an address that stands in a 32-bit register wraps there. */
+/* Shared and local addresses in a 32-bit register wrap at 32 bits. */
 static uint64_t effective_address(const struct inst *in, uint64_t register_value) {
   uint64_t address = register_value + (uint64_t)in->imm;
   bool narrow = in->window == WINDOW_SHARED || in->window == WINDOW_LOCAL;
@@ -58,7 +58,7 @@ void exec_memory_load(struct warp *w, const struct inst *in, uint32_t mask) {
   if (in->strength && w->sim->races) race_acquire(w);
   FOR_LANES(l, mask) {
     struct access at;
-    if ((undefined_rows && !undefined_check(w, in->a, l, "uses as an address")) ||
+    if ((undefined_rows && !undefined_check(w, in->a, l, "uses %s as an address")) ||
         !find(w, l, a[l], in, bytes, false, &at) || !read_is_no_race(w, l, in, &at, bytes))
       return;
     bool undefined = at.written && !memory_is_defined(w, &at, bytes);
@@ -78,7 +78,7 @@ void exec_memory_store(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) {
     struct access at;
     uint8_t value[32];
-    if ((undefined_rows && !undefined_check(w, in->a, l, "uses as an address")) ||
+    if ((undefined_rows && !undefined_check(w, in->a, l, "uses %s as an address")) ||
         !find(w, l, a[l], in, bytes, true, &at))
       return;
     for (unsigned i = 0; i < in->count; i++)
@@ -91,7 +91,8 @@ void exec_memory_store(struct warp *w, const struct inst *in, uint32_t mask) {
     for (unsigned i = 0; i < in->count; i++) {
       bool undefined = undefined_is(w, in->rows[i], l);
       if (at.written) memset(at.written + i * element, !undefined, element);
-      else if (undefined && !undefined_check(w, in->rows[i], l, "stores to global memory")) return;
+      else if (undefined && !undefined_check(w, in->rows[i], l, "stores %s to global memory"))
+        return;
     }
   }
 }
@@ -103,7 +104,7 @@ void exec_memory_store_bulk(struct warp *w, const struct inst *in, uint32_t mask
     uint64_t bytes = row_of(w, in->b)[l];
     struct access at;
     if (bytes % 8 != 0) {
-      finding_report(w, l, SIM_MISALIGNED, "writes %U bytes in bulk, which is no multiple of 8",
+      finding_report(w, l, SIM_MISALIGNED, "writes %U bytes in bulk, which is not a multiple of 8",
                      bytes);
       return;
     }
@@ -192,7 +193,7 @@ void exec_memory_atom(struct warp *w, const struct inst *in, uint32_t mask) {
     if (w->sim->races && !race_atomic(w, l, in, &at, bytes)) return;
     if (in->rows[0] != PTX_MOD_EXCH && !memory_is_defined(w, &at, bytes)) {
       finding_report(w, l, SIM_UNINITIALIZED,
-                     "does an atomic operation on memory that was never written");
+                     "performs an atomic operation on uninitialized memory");
       return;
     }
     if (w->frame->undefined) undefined_set(w, in->d, l, false);
@@ -209,8 +210,7 @@ void exec_memory_atom(struct warp *w, const struct inst *in, uint32_t mask) {
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* Null stays null in neither direction: the hardware adds its window's base too. imm: what is
- * added. */
+/* imm: what is added. Null does not stay null, as on the hardware. */
 void exec_memory_cvta(struct warp *w, const struct inst *in, uint32_t mask) {
   uint64_t *d = row_of(w, in->d);
   const uint64_t *a = row_of(w, in->a);

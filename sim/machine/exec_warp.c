@@ -1,11 +1,11 @@
-/* What lanes of a warp do together. `mask` are the lanes that execute the instruction together; the
- * .sync forms only come here when all members are among them (warp.c). */
+/* Instructions that lanes of a warp execute together: those in `mask`. A .sync form is executed
+ * only when all its members are among them (warp.c). */
 #include "ir/evalfloat.h"
 #include "sim/machine/exec.h"
 #include "sim/machine/race.h"
 #include "sim/machine/undefined.h"
 
-/* The lanes that take part for lane l: its members, or who is there. */
+/* The participating lanes for lane l: its members, or all lanes that are here. */
 static uint32_t members(const struct warp *w, const struct inst *in, unsigned l, uint32_t mask) {
   return in->kind == INST_WARP_SYNC ? (uint32_t)row_of(w, in->rows[0])[l] & mask : mask;
 }
@@ -37,7 +37,8 @@ static unsigned shuffle_source(const struct inst *in, unsigned l, uint64_t b, ui
   return *in_range ? from : l;
 }
 
-/* What a lane that takes no part holds is undefined, as memory that was never written. */
+/* The value of a lane that does not participate is undefined, as of memory that was never written.
+ */
 void exec_warp_shfl(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a), *b = row_of(w, in->b), *c = row_of(w, in->c);
   uint64_t result[LANES];
@@ -135,7 +136,7 @@ void exec_warp_elect(struct warp *w, const struct inst *in, uint32_t mask) {
   write_pred(w, in->d2, mask, value);
 }
 
-/* Lets others run. */
+/* Yields to other warps. */
 void exec_warp_sleep(struct warp *w, const struct inst *in, uint32_t mask) {
   (void)in, (void)mask;
   w->yields = YIELD_ON;
@@ -150,7 +151,7 @@ void exec_warp_is_clustered(struct warp *w, const struct inst *in, uint32_t mask
   write_pred(w, in->d, mask, w->sim->clusters_given ? ALL_LANES : 0);
 }
 
-/* Time is instructions executed. */
+/* Time is the number of instructions executed. */
 void exec_warp_clock(struct warp *w, const struct inst *in, uint32_t mask) {
   uint64_t now = w->sim->clock + w->steps;
   FOR_LANES(l, mask) row_of(w, in->d)[l] = evalint_zext(in->bits, now >> in->count);

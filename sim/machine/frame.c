@@ -48,8 +48,7 @@ bool frame_add_lanes(struct warp *w, struct frame *frame, uint32_t mask) {
 struct frame *frame_new(struct warp *w, const struct func *f, struct frame *parent, uint32_t mask) {
   struct frame *frame = allocate_frame(w, f);
   if (!frame) {
-    finding_report(w, lane_first(mask), SIM_MEMORY,
-                   "needs more memory than the simulator may take");
+    finding_report(w, lane_first(mask), SIM_MEMORY, "exceeds the memory limit of the simulator");
     return NULL;
   }
   if (frame->undefined) memset(frame->undefined, 0, f->rows * sizeof *frame->undefined);

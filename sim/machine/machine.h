@@ -54,7 +54,7 @@ struct sim {
   uint64_t clock;
   bool host_is_ieee; /* host arithmetic rounds to nearest */
   bool watched;      /* counts, traces or a random schedule */
-  bool lanes_part;   /* lanes may part anywhere, not only at branches: from sm_70 on */
+  bool lanes_part;   /* lanes may diverge anywhere, not only at branches: from sm_70 on */
   uint64_t random;   /* state of the random schedule */
   struct textbuf trace;
   const struct frame *traced_frame; /* whose results are not written yet */

@@ -1,15 +1,14 @@
-/* Matrix instructions of a warp: ldmatrix, stmatrix, movmatrix, mma, wmma, wgmma. Decoding and
- * execution.
+/* Matrix instructions of a warp: ldmatrix, stmatrix, movmatrix, mma, wmma, wgmma.
  *
- * Which lane holds which element is as the PTX manual says for mma (rows of A and C and columns of
- * B over groups of four lanes). For wmma it leaves that open: here element i of a matrix in row
- * order lies in lane i / (elements / 32); registers beyond hold copies.
+ * The PTX manual defines which lane holds which element for mma (rows of A and C and columns of B
+ * over groups of four lanes). For wmma it leaves that open: here element i of a matrix in row order
+ * is in lane i / (elements / 32); further registers hold copies.
  *
- * wgmma is four warps' worth of mma, 16 rows and 8 columns at a time, with its matrices in shared
- * memory. It is done at once; that it may not be is checked: what it gives is marked until it is
- * waited for (exec_undefined.c), and what it reads must then be the same.
+ * wgmma is the mma of four warps, 16 rows and 8 columns at a time, with its matrices in shared
+ * memory. It is executed at once, but it may be asynchronous: its results are marked until they are
+ * waited for (undefined.c), and its inputs must not have changed by then.
  *
- * Model of the sums, which PTX leaves open too: integers exactly, then wrapped or clamped; f64 by
+ * Model of the sums, which PTX also leaves open: integers exactly, then wrapped or clamped; f64 by
  * fused multiply-add in the order of k, in the instruction's rounding; all other floats in double,
  * c + a0*b0 + a1*b1 … in the order of k (the products are exact there), rounded to nearest at the
  * end, once. */
@@ -24,7 +23,7 @@
 
 enum { MAX_ELEMENTS = 32 * 256 };
 
-/* A wgmma that was not waited for. */
+/* A wgmma that has not been waited for. */
 struct product {
   const struct inst *in;
   struct matrix x;
@@ -47,7 +46,7 @@ static void place_in_quad(const struct matrix *x, enum matrix_operand which, uin
   *lane += 4 * x->quad + (high ? 16 : 0);
 }
 
-/* The lane and the number in it of element (i, j). */
+/* The lane of element (i, j), and its index there. */
 static void place(const struct matrix *x, enum matrix_operand which, uint32_t i, uint32_t j,
                   unsigned *lane, unsigned *index) {
   const struct matrix_part *p = &x->part[which];
@@ -58,7 +57,7 @@ static void place(const struct matrix *x, enum matrix_operand which, uint32_t i,
   if (x->wmma) {
     uint32_t each = p->rows * p->cols / LANES, linear = i * p->cols + j;
     if (which == MATRIX_B && p->bits < 8)
-      linear = (i / each * p->cols + j) * each + i % each; /* a word is of a column */
+      linear = (i / each * p->cols + j) * each + i % each; /* a word belongs to a column */
     *lane = linear / each;
     *index = linear % each;
     return;
@@ -112,7 +111,7 @@ static bool touch(struct warp *w, const struct inst *in, unsigned l, uint64_t ad
   memcpy(is_write ? at.at : value, is_write ? value : at.at, bytes);
   if (is_write && at.written) memset(at.written, 1, bytes);
   if (is_write || memory_is_defined(w, &at, bytes)) return true;
-  finding_report(w, l, SIM_UNINITIALIZED, "loads a matrix from memory that was never written");
+  finding_report(w, l, SIM_UNINITIALIZED, "loads a matrix from uninitialized memory");
   return false;
 }
 
@@ -121,8 +120,8 @@ struct tile {
 };
 
 /* Element k of row (of a) or column (of b) i in shared memory: rows of `width` bytes, eight of them
- * behind each other, and blocks of those as the descriptor says; 16 bytes of a row change places by
- * the row's number (swizzling). */
+ * contiguous, and blocks of these at the descriptor's strides; units of 16 bytes are swizzled by
+ * the row's number. */
 static uint64_t shared_place(const struct matrix *x, enum matrix_operand which, uint32_t i,
                              uint32_t k) {
   static const uint8_t widths[] = {16, 128, 64, 32};
@@ -216,7 +215,7 @@ static void multiply(struct warp *w, const struct inst *in, const struct matrix 
     }
 }
 
-/* What is undefined of the accumulators stays so; a and b count as defined. */
+/* Undefined accumulators stay undefined; a and b count as defined. */
 static void define(struct warp *w, const struct matrix *x) {
   const struct matrix_part *c = &x->part[MATRIX_C], *d = &x->part[MATRIX_D];
   bool adds = !x->from_zero && c->count == d->count;
@@ -244,7 +243,8 @@ static uint64_t hash(uint64_t h, const uint64_t *values, uint32_t count) {
   return h;
 }
 
-/* The product of 16 rows of a and all columns of b, and a hash of what was read; or that alone. */
+/* Computes 16 rows of a times all columns of b, unless only_reads; returns a hash of the inputs in
+ * shared memory. */
 static uint64_t multiply_columns(struct warp *w, const struct inst *in, struct matrix x,
                                  bool only_reads) {
   struct tile t;
@@ -268,7 +268,7 @@ void matrix_wgmma(struct warp *w, const struct inst *in, uint32_t mask) {
   if (!whole_warp(w, mask)) return;
   if ((w->index | 3) >= w->block->warp_count) {
     finding_report(w, 0, SIM_MISSING_LANES,
-                   "executes wgmma.mma_async without all four warps of its group");
+                   "executes wgmma.mma_async without all four warps of its warpgroup");
     return;
   }
   for (int i = 0; i < 2; i++)
@@ -281,7 +281,7 @@ void matrix_wgmma(struct warp *w, const struct inst *in, uint32_t mask) {
     if (x.part[MATRIX_D].regs[i] != NO_ROW)
       undefined_set_pending(w, x.part[MATRIX_D].regs[i], UINT32_C(1) << p.group % 32);
   if (!w->stopped && w->sim->races && !VEC_PUSH(&w->sim->arena, &w->products, p))
-    finding_report(w, 0, SIM_MEMORY, "multiplies more than the simulator has memory for");
+    finding_report(w, 0, SIM_MEMORY, "exceeds the memory limit of the simulator");
 }
 
 void matrix_wgmma_commit(struct warp *w, const struct inst *in, uint32_t mask) {
@@ -289,7 +289,7 @@ void matrix_wgmma_commit(struct warp *w, const struct inst *in, uint32_t mask) {
   if (whole_warp(w, mask)) w->product_group++;
 }
 
-/* in->imm: so many groups may still be going. */
+/* Checks that the inputs of the groups that end are unchanged. */
 void matrix_wgmma_wait(struct warp *w, const struct inst *in, uint32_t mask) {
   uint32_t kept = 0, still = 0, first = w->product_group - (uint32_t)in->imm;
   if (!whole_warp(w, mask)) return;
@@ -299,8 +299,8 @@ void matrix_wgmma_wait(struct warp *w, const struct inst *in, uint32_t mask) {
     else if (multiply_columns(w, p->in, p->x, true) != p->read && !w->stopped)
       finding_report(
           w, 0, SIM_RACE,
-          "waits for the wgmma.mma_async of line %u, whose matrices in shared memory have "
-          "been changed",
+          "waits for the wgmma.mma_async of line %u, but its matrices in shared memory were "
+          "modified",
           p->in->line);
   }
   w->products.count = kept;
@@ -311,8 +311,7 @@ void matrix_wgmma_wait(struct warp *w, const struct inst *in, uint32_t mask) {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* wmma.load, wmma.store: part 3. in->imm: the address's offset; in->is_signed: by columns;
- * in->bits2: so many elements are one of the part, if they are smaller than a byte. */
+/* wmma.load, wmma.store. */
 void matrix_fragment(struct warp *w, const struct inst *in, uint32_t mask) {
   const struct matrix *x = in->matrix;
   const struct matrix_part *p = &x->part[MATRIX_D];
@@ -338,8 +337,7 @@ void matrix_fragment(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-/* ldmatrix, stmatrix: in->count matrices of 8 rows of 8 elements of 16 bits; lane 8 * q + r has the
- * address of row r of matrix q. */
+/* ldmatrix, stmatrix. */
 void matrix_rows(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a);
   bool is_store = in->flags, transposed = in->is_signed;

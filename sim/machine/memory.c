@@ -1,10 +1,9 @@
-/* Memory of all state spaces. Every access names its window; the window's rule finds the bytes or
- * reports. Objects of global and constant memory are apart by construction (machine.h), so that an
- * overrun never lands in a neighbour; shared memory is one piece a block, local memory one stack a
- * lane that grows upwards.
+/* Memory of all state spaces; see memory.h. Objects of global and constant memory are far apart
+ * (space.h), so that an overrun never hits another object; shared memory is one area per block,
+ * local memory one stack per lane.
  *
- * "Written" bytes are kept one a byte for memory whose contents nobody supplied. What is read is
- * undefined only if no byte of the access was written: padding that is copied along stays silent.
+ * Memory without supplied contents has a shadow byte for each byte. A value is undefined only if no
+ * byte of the access was written: copying padding is no finding.
  */
 #include "sim/machine/memory.h"
 
@@ -24,10 +23,10 @@ uint32_t memory_new_object(struct sim *s, uint64_t bytes, bool initialized, stru
 
 static const char *window_name(unsigned window) {
   static const char *const names[] = {"global", "shared", "local", "const", "param", "code"};
-  return window < WINDOW_COUNT ? names[window] : "unknown";
+  return window < WINDOW_COUNT ? names[window] : "valid";
 }
 
-/* The variable of shared memory whose gap the offset lies in, or NULL. */
+/* The variable of shared memory whose gap contains the offset, or NULL. */
 static const struct shared_variable *overrun(const struct sim *s, uint64_t offset, uint64_t bytes) {
   for (uint32_t i = 0; i < s->shared_variables.count; i++) {
     const struct shared_variable *v = &s->shared_variables.data[i];
@@ -53,8 +52,8 @@ static bool out_of_bounds(struct warp *w, unsigned lane, uint64_t address, unsig
   const struct object *o = in_object ? &s->objects.data[number] : NULL;
   struct nvm_str name = shared ? shared->name : o ? o->name : (struct nvm_str){0};
   if (o && o->freed)
-    finding_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %U of memory that was freed",
-                   verb, bytes, offset);
+    finding_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %U of freed memory", verb,
+                   bytes, offset);
   else if (o || shared)
     finding_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %U of %t, which has %U bytes",
                    verb, bytes, offset - (shared ? shared->address : 0),
@@ -65,8 +64,9 @@ static bool out_of_bounds(struct warp *w, unsigned lane, uint64_t address, unsig
     finding_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at address 0x%s, a null pointer", verb,
                    bytes, hex);
   else
-    finding_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at address 0x%s, which is no %s memory",
-                   verb, bytes, hex, window_name(window));
+    finding_report(w, lane, SIM_OUT_OF_BOUNDS,
+                   "%s %U bytes at address 0x%s, which is not %s memory", verb, bytes, hex,
+                   window_name(window));
   return false;
 }
 
@@ -95,7 +95,7 @@ static bool grow_stack(struct warp *w, unsigned lane, uint64_t bytes) {
   uint8_t *grown = arena_grow(&w->sim->arena, stack->bytes, stack->capacity, wanted);
   uint8_t *written = arena_grow(&w->sim->arena, stack->written, stack->capacity, wanted);
   if (!grown || !written) {
-    finding_report(w, lane, SIM_MEMORY, "needs more memory than the simulator may take");
+    finding_report(w, lane, SIM_MEMORY, "exceeds the memory limit of the simulator");
     return false;
   }
   stack->bytes = grown;
@@ -106,7 +106,7 @@ static bool grow_stack(struct warp *w, unsigned lane, uint64_t bytes) {
 
 bool memory_set_stack(struct warp *w, unsigned lane, uint64_t top) {
   if (top > w->sim->stack_bytes) {
-    finding_report(w, lane, SIM_STACK_OVERFLOW, "needs %U bytes of stack; a thread has %U", top,
+    finding_report(w, lane, SIM_STACK_OVERFLOW, "needs %U bytes of stack, but a thread has %U", top,
                    w->sim->stack_bytes);
     return false;
   }
@@ -132,7 +132,7 @@ static bool find_in(uint8_t *bytes, uint8_t *written, uint64_t size, uint64_t fi
   return true;
 }
 
-/* Shared memory of the block, or of another one of its cluster (async.c). */
+/* Shared memory of the block, or of another block of its cluster (async.c). */
 static bool find_shared(struct warp *w, uint64_t offset, uint64_t bytes, struct access *at) {
   struct block *b = w->block;
   uint64_t place = offset >> CLUSTER_SHIFT;
@@ -147,7 +147,7 @@ static bool find_shared(struct warp *w, uint64_t offset, uint64_t bytes, struct 
   return true;
 }
 
-/* Whether some of the bytes lie between variables. */
+/* Whether some of the bytes are between variables. */
 static bool in_gap(const uint8_t *written, uint64_t bytes) {
   if (bytes > 16) return memchr(written, SHADOW_GAP, bytes) != NULL;
   return bytes && (written[0] == SHADOW_GAP || written[bytes - 1] == SHADOW_GAP);
@@ -181,10 +181,9 @@ bool memory_find(struct warp *w, unsigned lane, uint64_t address, unsigned windo
   if (!found || (at->written && in_gap(at->written, bytes)))
     return out_of_bounds(w, lane, address, window, bytes, is_write);
   if (offset & (align - 1)) {
-    finding_report(w, lane, SIM_MISALIGNED,
-                   "%s %U bytes at an address that is no multiple of %U (%s + %U)",
-                   is_write ? "writes" : "reads", bytes, align, window_name(window),
-                   offset & ((UINT64_C(1) << OBJECT_SHIFT) - 1));
+    finding_report(w, lane, SIM_MISALIGNED, "%s %U bytes at %s + %U, which is not a multiple of %U",
+                   is_write ? "writes" : "reads", bytes, window_name(window), in_object(offset),
+                   align);
     return false;
   }
   return true;

@@ -29,8 +29,8 @@ bool memory_set_stack(struct warp *w, unsigned lane, uint64_t top);
 /* `bytes` more of the lane's stack, after a gap: the offset, 0 after a finding. */
 uint64_t memory_push_stack(struct warp *w, unsigned lane, uint64_t bytes, uint64_t align);
 
-/* A number of 1 to 8 bytes, written out where the compiler is to make one access of them. Memory is
- * little-endian whatever the host is. */
+/* A number of 1 to 8 bytes, little-endian on every host. The sizes are spelled out so that the
+ * compiler emits one access. */
 static inline uint32_t memory_word(const uint8_t *at) {
   return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
@@ -54,7 +54,7 @@ static inline void memory_put_number(uint8_t *at, uint64_t v, unsigned bytes) {
   for (unsigned i = 0; i < bytes; i++) at[i] = (uint8_t)(v >> (8 * i));
 }
 /* The common cases of memory_find(): an aligned access to the lane's stack, or within a global
- * object. False: perhaps it is another one. */
+ * object. False: use memory_find(). */
 static inline bool memory_find_local(const struct warp *w, unsigned lane, uint64_t offset,
                                      uint64_t bytes, uint64_t align, struct access *at) {
   uint64_t top = w->stack_top[lane];

@@ -1,5 +1,4 @@
-/* Functions that a GPU's run-time system has: vprintf, malloc, free, __assertfail. Parameters lie
- * in the caller's parameter area as the call says. */
+/* See native.h. Arguments are in registers or in the caller's parameter area. */
 #include "ir/evalint.h"
 #include "sim/machine/finding.h"
 #include "sim/machine/memory.h"
@@ -55,7 +54,7 @@ static void run_free(struct warp *w, const struct call_info *c, unsigned lane) {
   if (number >= s->objects.count || memory_object_address((uint32_t)number) != address ||
       !s->objects.data[number].heap || s->objects.data[number].freed) {
     finding_report(w, lane, SIM_BAD_CALL,
-                   "frees what malloc did not give, or what was freed before");
+                   "frees a pointer that malloc did not return, or that was freed before");
     return;
   }
   s->objects.data[number].freed = true;

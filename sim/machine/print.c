@@ -1,5 +1,5 @@
-/* vprintf: a format and its arguments, which lie one after the other in memory, each aligned to its
- * size: integers of 4 or 8 bytes, doubles, pointers. Numbers are formatted here, not by the host.
+/* vprintf: a format and its arguments, which are consecutive in memory, each aligned to its size:
+ * integers of 4 or 8 bytes, doubles, pointers. Numbers are formatted here, not by the host.
  */
 #include "ir/evalfloat.h"
 #include "sim/machine/memory.h"
@@ -74,7 +74,7 @@ static bool read_directive(struct printer *p, const char **text, const char *end
   return true;
 }
 
-/* `body` with its sign or 0x in front, padded. */
+/* `body` after its sign or 0x, padded. */
 static void pad(struct printer *p, const struct directive *d, const char *prefix,
                 struct nvm_text body, bool zeros) {
   size_t length = strlen(prefix) + body.length;
@@ -120,7 +120,7 @@ static bool print_integer(struct printer *p, const struct directive *d) {
 /* Decimal digits of a non-negative finite double: exactly `decimals` after the point. */
 static void fixed_digits(struct textbuf *out, uint64_t bits, int decimals) {
   enum { MAX_DIGITS = 1200 };
-  uint8_t digits[MAX_DIGITS] = {0}; /* of the value times 10^decimals, lowest first */
+  uint8_t digits[MAX_DIGITS] = {0}; /* of the value times 10^decimals, least significant first */
   int count = 0;
   uint64_t fraction = bits & evalint_mask(52);
   int exponent = (int)(bits >> 52 & 0x7ff);
@@ -138,7 +138,7 @@ static void fixed_digits(struct textbuf *out, uint64_t bits, int decimals) {
     for (int i = 0; i < count; i++) carry += 2u * digits[i], digits[i] = carry % 10, carry /= 10;
     if (carry) digits[count++] = (uint8_t)carry;
   }
-  bool half = false, more = false; /* of what was halved away */
+  bool half = false, more = false; /* what halving has shifted out */
   for (; power < 0; power++) {
     unsigned rest = 0;
     for (int i = count; i-- > 0;)

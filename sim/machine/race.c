@@ -1,23 +1,23 @@
-/* Races: two accesses of different threads to the same byte, one of them a write, with nothing that
- * orders them. Found by what orders them ("happens before"), not by the order in which this run did
- * them; as in FastTrack (Flanagan and Freund, 2009) and, for the hierarchy of lanes, warps and
- * blocks, iGUARD (Kamath and Basu, 2021).
+/* Races: two accesses of different threads to the same byte, one of them a write, that nothing
+ * orders. They are found by the order that synchronization defines ("happens before"), not by the
+ * order of this run, as in FastTrack (Flanagan and Freund, 2009) and, for the hierarchy of lanes,
+ * warps and blocks, iGUARD (Kamath and Basu, 2021).
  *
- * `sim.time` counts events that order something. Each word of memory has a cell with the last write
- * and the last reads of two threads: who, when, which of the four bytes. An access conflicts with a
- * mark unless the mark is of the same thread or older than the time up to which
+ * `sim.time` counts events that order accesses. Each word of memory has a cell with marks of the
+ * last write and of the last reads of two threads: thread, time, which of the four bytes. An access
+ * conflicts with a mark unless the mark is of the same thread or older than the time up to which
  *
- *   lanes of a warp      have met (.sync instructions count all as meetings of their members;
- * before sm_70 every instruction is one) warps of a block     have met at barriers, known[reader's
- * warp][other warp], transitively anything else        was published: a fence of the marked
- * thread's block, then a strong write or atomic operation of it, and after that a strong read or
- * atomic operation of the block that now accesses.
+ *   - lanes of a warp have met (all .sync instructions synchronize their members; before sm_70
+ * every instruction does),
+ * - warps of a block have met at barriers: known[reader's warp][other warp], transitively,
+ * - anything else was published: by a fence of the marked thread's block, then a strong write or
+ *   atomic operation of it, then a strong read or atomic operation of the accessing block.
  *
- * Two strong accesses (volatile, relaxed …, atomics) never conflict if their scopes reach each
+ * Two strong accesses (volatile, relaxed …, atomics) never conflict if their scopes include each
  * other; nor do two writes of the same value, which many programs do on purpose.
  *
- * Where this departs from the memory model it is silent, never loud: publishing is by block, not by
- * thread and location; a mark of two threads' reads stands for all reads. */
+ * Deviations from the memory model lose findings, never add false ones: publishing is by block, not
+ * by thread and location; the marks of two threads' reads represent all reads. */
 #include "sim/machine/race.h"
 
 #include "sim/machine/finding.h"
@@ -34,7 +34,7 @@ enum {
 };
 
 struct mark {
-  uint32_t thread; /* of the launch, from 1; 0: nobody */
+  uint32_t thread; /* of the launch, from 1; 0: none */
   uint32_t time;
   uint32_t line;
   uint8_t bytes; /* of the word, one bit each */
@@ -45,13 +45,14 @@ struct race_cell {
   struct mark write, reads[2];
 };
 
-/* What a block published, by scope: what it did before `before`, visible from `at` on. */
+/* What a block published, by scope: its accesses before `before`, visible from `at` on. */
 struct race_published {
   uint32_t before[2][PUBLICATIONS], at[2][PUBLICATIONS];
 };
 
 struct race_block {
-  uint32_t known[MAX_WARPS][MAX_WARPS]; /* of a warp: up to when others are ordered before it */
+  uint32_t known[MAX_WARPS]
+                [MAX_WARPS]; /* of a warp: the time up to which others are ordered before it */
   uint32_t arrived[BARRIER_COUNT][MAX_WARPS]; /* bar.arrive: when; 0: not */
   uint32_t fence[2];                          /* time of the last fence, by scope */
   uint32_t acquired;
@@ -60,7 +61,7 @@ struct race_block {
 /* --- time ------------------------------------------------------------------------------------- */
 
 static uint32_t tick(struct sim *s) {
-  if (s->time == UINT32_MAX) s->races = false; /* no more times: no more findings */
+  if (s->time == UINT32_MAX) s->races = false; /* out of times: no more findings */
   else s->time++;
   return s->time;
 }
@@ -105,7 +106,8 @@ static struct race_published *published_of(struct sim *s, uint64_t block, bool m
   return *page ? *page + block % NUMBER_PAGE : NULL;
 }
 
-/* --- what orders ------------------------------------------------------------------------------ */
+/* --- what orders accesses
+ * ------------------------------------------------------------------------------ */
 
 void race_sync_lanes(struct warp *w, uint32_t mask) {
   struct sim *s = w->sim;
@@ -153,8 +155,7 @@ void race_publish(struct warp *w, enum race_strength scope) {
   if (r->fence[0] == 0) return;
   struct race_published *p = published_of(w->sim, w->block->number, true);
   for (unsigned k = 0; p && k < (scope == RACE_DEVICE ? 2u : 1u); k++) {
-    if (r->fence[k] == 0 || p->before[k][0] == r->fence[k])
-      continue; /* is known since its first time */
+    if (r->fence[k] == 0 || p->before[k][0] == r->fence[k]) continue; /* was published before */
     memmove(&p->before[k][1], &p->before[k][0], (PUBLICATIONS - 1) * sizeof(uint32_t));
     memmove(&p->at[k][1], &p->at[k][0], (PUBLICATIONS - 1) * sizeof(uint32_t));
     p->before[k][0] = r->fence[k];
@@ -176,7 +177,7 @@ static bool is_published(struct sim *s, const struct mark *m, uint64_t block,
   uint32_t acquired = reader->race->acquired;
   if (!p || m->time >= acquired) return false;
   while (k < PUBLICATIONS && p->at[scope][k] > acquired) k++;
-  if (k == PUBLICATIONS) return true; /* older ones are forgotten */
+  if (k == PUBLICATIONS) return true; /* older ones were discarded */
   return m->time < p->before[scope][k];
 }
 
@@ -224,13 +225,13 @@ static bool report(struct warp *w, unsigned lane, const struct access *at, const
   const uint32_t *d = s->launch->block, *g = s->launch->grid;
   uint32_t size = threads_of_block(s), t = (m->thread - 1) % size, b = (m->thread - 1) / size;
   bool shared = at->shadow == &w->block->shadow;
-  finding_report(w, lane, SIM_RACE,
-                 "%s %U bytes at %s + %U that thread (%u,%u,%u) of block (%u,%u,%u) %s at line %u, "
-                 "with nothing between "
-                 "the two that orders them",
-                 writes ? "writes" : "reads", bytes, shared ? "shared" : "global", at->offset,
-                 t % d[0], t / d[0] % d[1], t / d[0] / d[1], b % g[0], b / g[0] % g[1],
-                 b / g[0] / g[1], wrote ? "wrote" : "read", m->line);
+  finding_report(
+      w, lane, SIM_RACE,
+      "%s %U bytes at %s + %U that thread (%u,%u,%u) of block (%u,%u,%u) %s at line %u without "
+      "synchronization",
+      writes ? "writes" : "reads", bytes, shared ? "shared" : "global", at->offset, t % d[0],
+      t / d[0] % d[1], t / d[0] / d[1], b % g[0], b / g[0] % g[1], b / g[0] / g[1],
+      wrote ? "wrote" : "read", m->line);
   return false;
 }
 
@@ -253,7 +254,7 @@ static void note_write(struct race_cell *cell, const struct mark *now) {
   if (cell->write.bytes == 15) cell->reads[0].thread = cell->reads[1].thread = 0;
 }
 
-/* One word that only this thread has touched so far, or nobody: most accesses. */
+/* Fast path for most accesses: a word that no other thread has accessed so far. */
 static inline bool is_own(struct race_cell *cell, const struct mark *now, bool writes) {
   uint32_t me = now->thread;
   if (cell->write.thread != me && cell->write.thread != 0) return false;
@@ -307,7 +308,7 @@ bool race_access(struct warp *w, unsigned lane, const struct inst *in, const str
   return true;
 }
 
-/* Other bytes than there are: what it writes counts as something new. */
+/* The written value counts as different from the old one. */
 bool race_atomic(struct warp *w, unsigned lane, const struct inst *in, const struct access *at,
                  uint64_t bytes) {
   uint8_t other[16];

@@ -1,6 +1,6 @@
-/* Elementary functions by reduction and Taylor series, which are short where the reduced argument
- * is small. Sine and cosine multiply the argument's significand with 320 bits of 2/pi and keep what
- * is left modulo 4 (Payne and Hanek, 1983), so that huge arguments are as exact as small ones. */
+/* Elementary functions by argument reduction and Taylor series. Sine and cosine multiply the
+ * argument's significand by 320 bits of 2/pi and keep the product modulo 4 (Payne and Hanek, 1983),
+ * so that huge arguments are as exact as small ones. */
 #include "sim/machine/special.h"
 
 __extension__ typedef unsigned __int128 u128;
@@ -54,7 +54,7 @@ double special_tanh(double x) {
 
 /* --- sine and cosine -------------------------------------------------------------------------- */
 
-/* x modulo pi/2, nearest to zero; *quadrant: how often pi/2 was taken away, modulo 4. */
+/* x modulo pi/2, nearest to zero; *quadrant: the multiple of pi/2 subtracted, modulo 4. */
 static double reduce(double x, unsigned *quadrant) {
   static const uint64_t two_over_pi[5] = {
       /* times 2^320, lowest word first */
@@ -123,7 +123,7 @@ double special_cos(double x) {
 /* --- fused multiply-add ----------------------------------------------------------------------- */
 
 /* The product is exact in a double; the sum is rounded to odd, so that rounding it again to a float
- * is as good as rounding once (Boldo and Melquiond, 2008). */
+ * gives the same as rounding once (Boldo and Melquiond, 2008). */
 float special_fmaf(float a, float b, float c) {
   double p = (double)a * b, s = p + c;
   if (!is_finite(s)) return (float)s;

@@ -1,6 +1,6 @@
 /* Elementary functions of doubles that come from single-precision (or shorter) arguments, for the
  * model of PTX's approximate instructions: relative error below 2^-45, the same on every machine,
- * no libm. Needs the default rounding mode. */
+ * without libm. Requires the default rounding mode. */
 #ifndef NVM_SIM_MACHINE_SPECIAL_H
 #define NVM_SIM_MACHINE_SPECIAL_H
 

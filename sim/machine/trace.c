@@ -1,8 +1,8 @@
-/* What --trace shows: each instruction of one thread with the values that it reads and writes.
+/* What --trace prints: each instruction of one thread with the values that it reads and writes.
  *
- * What an instruction wrote is read when the thread comes to its next one, because calls and
+ * The results of an instruction are read when the thread reaches its next one, because calls and
  * barriers end elsewhere than they began. Registers of a frame that was left stay readable until
- * another call takes it, which can't be before then. */
+ * another call reuses it, which is not before then. */
 #include "sim/machine/watch.h"
 
 #include "ir/evalint.h"

@@ -1,9 +1,6 @@
-/* Undefined values: what was loaded from memory that nobody wrote. Loading and moving them is fine
- * (compilers copy padding, and load before they choose); deciding by them, using them as an address
- * and storing them to global memory are findings.
- *
- * Each row of a frame has a mask of lanes. There is none until the first such load, so that
- * programs without any pay nothing. Predicates and parameters of calls count as defined. */
+/* See undefined.h. Each row of a frame has a mask of lanes; the masks are allocated at the first
+ * undefined value, so that programs without any pay nothing. Predicates and parameters of calls
+ * count as defined. */
 #include "sim/machine/undefined.h"
 
 #include "sim/machine/finding.h"
@@ -41,21 +38,20 @@ void undefined_copy(struct warp *w, struct frame *to, uint32_t d, const struct f
   w->frame = running;
 }
 
-static bool report(struct warp *w, unsigned lane, bool unwritten, const char *what) {
-  if (unwritten)
-    finding_report(w, lane, SIM_UNINITIALIZED,
-                   "%s a value that comes from memory that was never written, or from a lane that "
-                   "takes no part in a shuffle",
-                   what);
-  else finding_report(w, lane, SIM_POISON, "%s a value that is poison", what);
+/* `format` has one %s, for the value. */
+static bool report(struct warp *w, unsigned lane, bool unwritten, const char *format) {
+  if (unwritten) finding_report(w, lane, SIM_UNINITIALIZED, format, "an uninitialized value");
+  else finding_report(w, lane, SIM_POISON, format, "a poison value");
   return false;
 }
 
-bool undefined_check(struct warp *w, uint32_t row, unsigned lane, const char *what) {
-  return !undefined_is(w, row, lane) || report(w, lane, undefined_is_unwritten(w, row, lane), what);
+bool undefined_check(struct warp *w, uint32_t row, unsigned lane, const char *format) {
+  return !undefined_is(w, row, lane) ||
+         report(w, lane, undefined_is_unwritten(w, row, lane), format);
 }
 
-/* What an instruction of PTX does to the masks; the lanes in which it reads some. */
+/* What an instruction of PTX does to the masks; returns the lanes in which it reads undefined
+ * values. */
 static uint32_t flow(struct warp *w, uint32_t *masks, const struct inst *in, uint32_t mask) {
   uint32_t a = in->flow & FLOW_A ? undefined_mask(masks, in->a) : 0,
            b = in->flow & FLOW_B ? undefined_mask(masks, in->b) : 0;
@@ -71,7 +67,8 @@ static uint32_t flow(struct warp *w, uint32_t *masks, const struct inst *in, uin
   return any & mask;
 }
 
-/* --- what wgmma has not brought yet ----------------------------------------------------------- */
+/* --- results of wgmma that are not waited for
+ * ----------------------------------------------------------- */
 
 void undefined_set_pending(struct warp *w, uint32_t row, uint32_t group_bit) {
   struct frame *f = w->frame;
@@ -97,7 +94,7 @@ static void pending_flow(struct warp *w, const struct inst *in, uint32_t mask) {
                         : flow(w, w->frame->pending, in, ALL_LANES);
   if (any && !only_moves(w, in, mask))
     finding_report(w, lane_first(mask), SIM_UNINITIALIZED,
-                   "uses a result of wgmma.mma_async that nobody has waited for");
+                   "uses a result of wgmma.mma_async before waiting for it");
 }
 
 void undefined_flow(struct warp *w, const struct inst *in, uint32_t mask) {
@@ -110,5 +107,5 @@ void undefined_flow(struct warp *w, const struct inst *in, uint32_t mask) {
   uint32_t unwritten = f->unwritten ? flow(w, f->unwritten, in, mask) : ALL_LANES,
            any = flow(w, f->undefined, in, mask);
   if (in->flow & FLOW_DECIDES && any)
-    report(w, lane_first(any), unwritten >> lane_first(any) & 1, "compares");
+    report(w, lane_first(any), unwritten >> lane_first(any) & 1, "compares %s");
 }

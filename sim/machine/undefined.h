@@ -32,8 +32,8 @@ static inline bool undefined_is_unwritten(const struct warp *w, uint32_t row, un
   return undefined_is(w, row, lane) &&
          (!w->frame->unwritten || w->frame->unwritten[row] >> lane & 1);
 }
-/* A finding if the row, used as `what`, is undefined in the lane. */
-bool undefined_check(struct warp *w, uint32_t row, unsigned lane, const char *what);
+/* A finding if the row is undefined in the lane; `format` has one %s, for the value. */
+bool undefined_check(struct warp *w, uint32_t row, unsigned lane, const char *format);
 
 /* The row's value comes from a group of wgmma, and may be moved, but not used, until the group has
  * been waited for; undefined_keep_pending() ends the groups whose bit of `still` is not set. */

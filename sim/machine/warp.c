@@ -1,16 +1,16 @@
-/* A warp: its lanes run together as long as they stand at the same instruction of the same call.
+/* A warp: its lanes run together while they are at the same instruction of the same call.
  *
- * Lanes that parted are *splits*, each with a mask, a frame and a place. The split in the deepest
- * call, there at the lowest place, runs; it stops at the label where another one waits and joins
- * it. With blocks in the order of their source that is where paths meet again, without any analysis
- * (as the min-PC scheme of Collange: "Stack-less SIMT Reconvergence at Low Cost", 2011). Because a
- * split is only preferred, not ordered, lanes make progress independently of each other: after
- * QUANTUM instructions it yields to the others, so that a lane may wait for a sibling in a loop.
+ * Diverged lanes form *splits*, each with a mask, a frame and a program counter. The split in the
+ * deepest call, there at the lowest program counter, runs; at a label where another one waits it
+ * stops and joins it. With blocks in source order that is where paths reconverge, without any
+ * analysis (the min-PC scheme of Collange: "Stack-less SIMT Reconvergence at Low Cost", 2011).
+ * Lanes make progress independently of each other: after QUANTUM instructions a split yields to the
+ * others, so that a lane may wait for another lane of its warp in a loop.
  *
- * An instruction with a member mask waits until all its live members stand there.
+ * An instruction with a member mask waits until all its live members are there.
  *
- * With a random schedule any split that can run may be next, for some instructions, and groups of
- * lanes part at any place where the target allows it. */
+ * With a random schedule any split that can run may be next, for some instructions, and splits
+ * diverge anywhere if the target allows it. */
 #include "sim/machine/warp.h"
 
 #include "ir/evalint.h"
@@ -25,13 +25,13 @@
 #include <string.h>
 
 enum {
-  QUANTUM = 20000,    /* instructions of a split before another one gets its turn */
-  WAITING_TURN = 256, /* instructions around a question whether a barrier is done */
+  QUANTUM = 20000,    /* instructions of a split before another one runs */
+  WAITING_TURN = 256, /* a turn of fewer instructions that ends with polling a barrier only waits */
   RANDOM_TURN = 48    /* at most, with a random schedule */
 };
 
 /* The frame of other lanes that made the same call and have not returned; NULL: none. Lanes that
- * come there one after the other share it, so that they can meet in the function. */
+ * make the call one after the other share it, so that they can reconverge in the function. */
 static struct frame *frame_of_call(const struct warp *w, const struct frame *caller,
                                    const struct func *f, uint32_t return_to) {
   for (uint32_t i = 0; i < w->split_count; i++) {
@@ -57,7 +57,7 @@ static bool joins(const struct split *a, const struct split *b) {
   return (a->state == SPLIT_BARRIER) == (b->state == SPLIT_BARRIER);
 }
 
-/* Puts splits that stand at the same place together; drops empty ones. */
+/* Joins splits at the same place; removes empty ones. */
 static void join_splits(struct warp *w) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < w->split_count; i++) {
@@ -92,7 +92,7 @@ static struct split *choose_of(struct warp *w, enum split_state state) {
   return best;
 }
 
-/* bar.warp.sync may be met at several places: lets go whoever waits only for others that wait too.
+/* Lanes may execute bar.warp.sync at different places: releases those whose members all wait.
  */
 static bool release_meeting(struct warp *w) {
   uint32_t here = 0, released = 0;
@@ -112,7 +112,7 @@ static bool release_meeting(struct warp *w) {
   return released != 0;
 }
 
-/* Exchanges what two frames of a function hold for the lanes. */
+/* Exchanges the lanes' registers in two frames of a function. */
 static void swap_lanes(struct frame *a, struct frame *b, uint32_t mask) {
   for (uint32_t i = 0; i < a->func->rows; i++) FOR_LANES(l, mask) {
       uint64_t *x = &a->rows[(size_t)i * LANES + l], *y = &b->rows[(size_t)i * LANES + l],
@@ -131,7 +131,7 @@ static bool waits_at(const struct split *t, const struct split *s) {
   return t->state == SPLIT_WARP && t->frame->func == s->frame->func && t->pc == s->pc;
 }
 
-/* Lanes that came to the same instruction through different calls: it is done in the frame of the
+/* Lanes that reached the same instruction through different calls execute it in the frame of the
  * first ones. */
 static bool meet_across_calls(struct warp *w) {
   for (uint32_t i = 0; i < w->split_count; i++) {
@@ -178,7 +178,7 @@ uint32_t warp_random(struct sim *s, uint32_t n) {
   return (uint32_t)((x ^ x >> 31) >> 32) % n;
 }
 
-/* Any split that can run; perhaps only some of its lanes. */
+/* Any split that can run, or some of its lanes. */
 static struct split *choose_randomly(struct warp *w) {
   struct sim *sim = w->sim;
   if (!choose(w)) return NULL;
@@ -209,7 +209,7 @@ bool warp_is_ready(const struct warp *w) {
   return false;
 }
 
-/* The nearest place ahead where another split of this frame waits. */
+/* The nearest place ahead at which another split of this frame waits. */
 static uint32_t meeting_place(const struct warp *w, const struct split *s) {
   uint32_t place = UINT32_MAX;
   for (uint32_t i = 0; i < w->split_count; i++) {
@@ -239,17 +239,16 @@ static void lanes_exit(struct warp *w, struct frame *frame, uint32_t mask) {
 static bool check_callee(struct warp *w, const struct func *f, const struct call_info *c,
                          unsigned lane) {
   if (!f) {
-    finding_report(w, lane, SIM_BAD_CALL, "calls through a pointer that is no function");
+    finding_report(w, lane, SIM_BAD_CALL, "calls through a pointer that is not a function");
   } else if (f->ptx->is_declaration && !f->native) {
     finding_report(w, lane, SIM_BAD_CALL, "calls %t, which has no body",
                    symbol_text(w->sim, f->name));
   } else if (!f->native && code_prepare(w->sim, (struct func *)(uintptr_t)f) != NVM_OK) {
-    finding_report(w, lane, SIM_MEMORY,
-                   "calls %t, whose code needs more memory than the simulator may take",
+    finding_report(w, lane, SIM_MEMORY, "calls %t, which exceeds the memory limit of the simulator",
                    symbol_text(w->sim, f->name));
   } else if (!f->native && (c->argument_count + f->result_count != f->formal_count ||
                             c->result_count > f->result_count)) {
-    finding_report(w, lane, SIM_BAD_CALL, "calls %t with another number of parameters than it has",
+    finding_report(w, lane, SIM_BAD_CALL, "calls %t with the wrong number of parameters",
                    symbol_text(w->sim, f->name));
   } else {
     return true;
@@ -257,7 +256,7 @@ static bool check_callee(struct warp *w, const struct func *f, const struct call
   return false;
 }
 
-/* Lanes `mask` of the current frame enter f; *s is their split from now on. */
+/* Lanes `mask` of the current frame, whose split is *s, enter f. */
 static void enter(struct warp *w, struct split *s, const struct func *f, const struct call_info *c,
                   uint32_t mask) {
   if (!check_callee(w, f, c, lane_first(mask))) return;
@@ -280,7 +279,7 @@ static void enter(struct warp *w, struct split *s, const struct func *f, const s
   s->pc = 0;
 }
 
-/* s: the lanes that call; the others of the former split are another one already. */
+/* s: the lanes that call; the other lanes have a split of their own already. */
 static void call(struct warp *w, struct split *s, const struct inst *in) {
   const struct call_info *c = in->call;
   if (c->callee) {
@@ -321,18 +320,19 @@ static void leave(struct warp *w, struct split *s) {
   if (frame->live == 0) frame_free(frame);
 }
 
-/* --- the rare instructions -------------------------------------------------------------------- */
+/* --- instructions that change the split
+ * -------------------------------------------------------------------- */
 
 static void meet_at_barrier(struct warp *w, struct split *s, const struct inst *in) {
   unsigned lane = lane_first(s->mask);
   uint64_t id = row_of(w, in->a)[lane], count = row_of(w, in->b)[lane];
   if (id >= BARRIER_COUNT) {
-    finding_report(w, lane, SIM_DEADLOCK, "waits at barrier %U; there are %u", id,
+    finding_report(w, lane, SIM_DEADLOCK, "waits at barrier %U, but a block has %u barriers", id,
                    (unsigned)BARRIER_COUNT);
     return;
   }
   uint32_t threads = (uint32_t)evalint_popcount(32, s->mask);
-  if (count && s->mask == w->live) threads = LANES; /* counted in whole warps */
+  if (count && s->mask == w->live) threads = LANES; /* threads count in whole warps */
   if (in->compare == BARRIER_ARRIVE) {
     s->pc++;
     if (w->sim->races) race_arrive(w, (uint32_t)id);
@@ -356,8 +356,9 @@ static bool members_are_here(struct warp *w, struct split *s, const struct inst 
   FOR_LANES(l, mask) {
     wanted |= (uint32_t)members[l];
     if (!((uint32_t)members[l] >> l & 1)) {
-      finding_report(w, l, SIM_MISSING_LANES,
-                     "executes a warp-level operation whose member mask lacks its own lane");
+      finding_report(
+          w, l, SIM_MISSING_LANES,
+          "executes a warp-level operation whose member mask does not contain its own lane");
       return false;
     }
   }
@@ -378,7 +379,7 @@ static void branch_by_table(struct warp *w, struct split *s, const struct inst *
     FOR_LANES(l, rest) if (index[l] == at) same |= UINT32_C(1) << l;
     if (at >= (uint64_t)in->imm) {
       finding_report(w, lane_first(same), SIM_OUT_OF_BOUNDS,
-                     "branches to entry %U of a table of %U", at, (uint64_t)in->imm);
+                     "branches to entry %U of a table with %U entries", at, (uint64_t)in->imm);
       return;
     }
     rest &= ~same;
@@ -391,9 +392,9 @@ static void branch_by_table(struct warp *w, struct split *s, const struct inst *
   }
 }
 
-/* Does an instruction that changes the split; `mask`: the lanes whose guard holds. */
+/* Executes an instruction that changes the split; `mask`: the lanes whose guard holds. */
 static void do_event(struct warp *w, struct split *s, const struct inst *in, uint32_t mask) {
-  if (mask != s->mask) { /* the others go on */
+  if (mask != s->mask) { /* the others continue */
     add_split(w, s->mask & ~mask, s->frame, s->pc + 1);
     s->mask = mask;
   }
@@ -409,7 +410,7 @@ static void do_event(struct warp *w, struct split *s, const struct inst *in, uin
     case INST_BARRIER: meet_at_barrier(w, s, in); break;
     case INST_TRAP: finding_report(w, lane_first(mask), SIM_TRAP, "executes trap"); break;
     case INST_BAD:
-      finding_report(w, lane_first(mask), SIM_UNSUPPORTED, "reaches an instruction that %s",
+      finding_report(w, lane_first(mask), SIM_UNSUPPORTED, "executes an instruction that %s",
                      in->unsupported);
       break;
     case INST_PLAIN:
@@ -427,8 +428,8 @@ static void watch(struct warp *w, const struct inst *in, uint32_t mask, uint32_t
   if (w->sim->launch->trace) trace_instruction(w, in, mask, all);
 }
 
-/* Runs the split until something happens that concerns others. `watched` is constant where this is
- * called, so that what nobody watches costs nothing. */
+/* Runs the split until an event that concerns others. `watched` is constant at the call sites, so
+ * that it costs nothing where it is false. */
 static inline void run_loop(struct warp *w, struct split *s, bool watched) {
   const struct inst *code = s->frame->func->code;
   uint32_t pc = s->pc, all = s->mask, stop = meeting_place(w, s);
@@ -515,9 +516,10 @@ bool warp_run(struct warp *w, uint64_t budget) {
     ran = true;
     run_split(w, s);
     if (w->sim->counts.instructions > w->sim->step_limit && !w->stopped && w->frame)
-      finding_report(w, s->mask ? lane_first(s->mask) : 0, SIM_STEP_LIMIT,
-                     "is one of the threads that together executed more than %U instructions",
-                     w->sim->step_limit);
+      finding_report(
+          w, s->mask ? lane_first(s->mask) : 0, SIM_STEP_LIMIT,
+          "exceeds the step limit: all threads together executed more than %U instructions",
+          w->sim->step_limit);
     if (w->yields) break;
   }
   w->waited = w->yields > YIELD_ON && w->steps < WAITING_TURN;

@@ -18,7 +18,7 @@ static void push_variable(struct decoder *d, struct scope_variable v) {
   if (!VEC_PUSH(&d->sim->arena, &d->scope, v)) d->failed = true;
 }
 
-/* The end of the frame's parameter area at this point of the text. */
+/* The end of the frame's parameter area at this place of the text. */
 static uint64_t param_end(const struct decoder *d) {
   uint64_t end = 0;
   for (uint32_t i = 0; i < d->scope.count; i++) {
@@ -49,7 +49,7 @@ static void local_variable(struct decoder *d, const struct ptx_variable *v) {
     s.offset = reserve(&d->func->local_bytes, s.bytes, align);
     if (align > d->func->local_align) d->func->local_align = (uint32_t)align;
     push_variable(d, s);
-  } /* others are the module's by now */
+  } /* others are variables of the module */
 }
 
 static void add_formals(struct decoder *d) {
@@ -112,7 +112,8 @@ static bool decode_call(struct decoder *d) {
   const struct ptx_variable *formal = NULL;
   if (callee->kind == PTX_OPERAND_SYMBOL) {
     const struct sim_symbol *s = symbol_find(d->sim, symbol_text(d->sim, callee->symbol));
-    if (!s || s->window != WINDOW_CODE) return decoder_unsupported(d, "calls what is no function");
+    if (!s || s->window != WINDOW_CODE)
+      return decoder_unsupported(d, "calls a symbol that is not a function");
     c->callee = s->func;
     if (decoder_has(d, i) && decoder_operand(d, i)->kind == PTX_OPERAND_LIST &&
         s->func->ptx->params.count >= s->func->ptx->result_count + decoder_operand(d, i)->count)
@@ -121,10 +122,10 @@ static bool decode_call(struct decoder *d) {
     c->pointer = decoder_source(d, callee, PTX_MOD_B64);
   }
   if (results && !call_slots(d, results, &c->results, &c->result_count, NULL))
-    return decoder_unsupported(d, "has a result that is not declared");
+    return decoder_unsupported(d, "has an undeclared result");
   if (decoder_has(d, i) && decoder_operand(d, i)->kind == PTX_OPERAND_LIST &&
       !call_slots(d, decoder_operand(d, i), &c->arguments, &c->argument_count, formal))
-    return decoder_unsupported(d, "has an argument that is not declared");
+    return decoder_unsupported(d, "has an undeclared argument");
   in->kind = INST_CALL;
   in->call = c;
   return true;
@@ -146,7 +147,7 @@ static bool decode_branch_table(struct decoder *d) {
     in->a = decoder_source(d, decoder_operand(d, 0), PTX_MOD_B32);
     return true;
   }
-  return decoder_unsupported(d, "branches by a table that is not there");
+  return decoder_unsupported(d, "branches by an undefined table");
 }
 
 static bool decode_control(struct decoder *d) {
@@ -234,9 +235,8 @@ void decode_entry(struct decoder *d) {
       break;
     case PTX_LOCAL_VAR: local_variable(d, &d->f->variables.data[e->first_mod]); break;
     case PTX_RAW: {
-      struct inst in = {.kind = INST_BAD,
-                        .line = e->line,
-                        .unsupported = "is inline assembly that was not understood"};
+      struct inst in = {
+          .kind = INST_BAD, .line = e->line, .unsupported = "is unsupported inline assembly"};
       decoder_append(d, &in);
       break;
     }

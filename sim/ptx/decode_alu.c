@@ -1,11 +1,12 @@
-/* Decoding of what computes in a lane alone: arithmetic, logic, comparisons, conversions, moves. */
+/* Decoding of instructions that compute in each lane alone: arithmetic, logic, comparisons,
+ * conversions, moves. */
 #include "ir/evalfloat.h"
 #include "sim/machine/exec.h"
 #include "sim/machine/number.h"
 #include "sim/ptx/decoder.h"
 #include "sim/ptx/scalar.h"
 
-/* Facts of the type that the operation works on. */
+/* Properties of the operation's type. */
 static void set_type(struct inst *in, uint16_t type) {
   const struct ptx_mod_row *row = ptx_mod_row(type);
   in->bits = (uint8_t)row->bits;

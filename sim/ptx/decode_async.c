@@ -103,7 +103,7 @@ static bool decode_bulk(struct decoder *d) {
   rows[BULK_MASK] = decoder_has_mod(d, PTX_MOD_MULTICAST_CLUSTER)
                         ? decoder_source(d, decoder_operand(d, 4), PTX_MOD_B16)
                         : NO_ROW;
-  /* the first space is the target's, the last the source's */
+  /* the first space is that of the target, the last that of the source */
   bool from_shared = d->words.space != PTX_MOD_GLOBAL,
        to_global = decoder_has_mod(d, PTX_MOD_BULK_GROUP);
   in->window = from_shared ? WINDOW_SHARED : WINDOW_GLOBAL;
@@ -114,8 +114,8 @@ static bool decode_bulk(struct decoder *d) {
   return true;
 }
 
-/* cp.async.mbarrier.arrive: the copies are done now, so that it arrives at once; without .noinc it
- * counts itself before, which makes no difference then. */
+/* cp.async.mbarrier.arrive: the copies are done first, so that it arrives at once; without .noinc
+ * it counts itself beforehand, which cancels out. */
 static bool decode_copy_arrive(struct decoder *d) {
   struct inst *in = d->in;
   in->window = decoder_window(d->words.space);

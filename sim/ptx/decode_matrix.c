@@ -3,7 +3,7 @@
 #include "sim/machine/matrix.h"
 #include "sim/ptx/decoder.h"
 
-/* Registers of an operand; the first word is the member mask, as of all .sync instructions. */
+/* Registers of an operand; the first word is the member mask, as in all .sync instructions. */
 static uint32_t *registers(struct decoder *d, const struct ptx_operand *o, bool is_dest,
                            uint16_t type, uint32_t *count) {
   uint32_t *rows = decoder_rows(d, o, is_dest, type, 1, count);
@@ -108,8 +108,8 @@ static bool decode_matrix_rows(struct decoder *d, bool is_store) {
   return true;
 }
 
-/* Operands: d, a, b, whether d is added, then -1 where a, b are negated, 1 where those in shared
- * memory are transposed. */
+/* Operands: d, a, b, a predicate to add d, then -1 for a, b if negated, then 1 for those in shared
+ * memory if transposed. */
 static bool decode_wgmma(struct decoder *d, struct matrix *x) {
   struct inst *in = d->in;
   const uint16_t *t = d->words.type;

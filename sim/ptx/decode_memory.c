@@ -1,12 +1,12 @@
-/* Decoding of what touches memory or makes addresses. Scopes and orderings need nothing: threads
- * run one after the other, so that every access is sequentially consistent. */
+/* Decoding of memory accesses and address computations. Scopes and orderings concern race.c only:
+ * threads run one after the other, so that every access is sequentially consistent. */
 #include "ir/evalint.h"
 #include "sim/machine/exec.h"
 #include "sim/machine/number.h"
 #include "sim/machine/race.h"
 #include "sim/ptx/decoder.h"
 
-/* Which threads an access or a fence is strong for. */
+/* The scope for which an access or a fence is strong. */
 static void set_strength(struct decoder *d, bool is_strong) {
   static const uint16_t strong[] = {PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE,
                                     PTX_MOD_RELEASE, PTX_MOD_MMIO};
@@ -55,7 +55,7 @@ static bool access_op(struct decoder *d, bool is_store) {
     in->imm = (int64_t)v->offset + address->imm;
     uint64_t bytes = in->bits / 8u * in->count;
     if (address->imm < 0 || (uint64_t)address->imm + bytes > v->bytes)
-      return decoder_unsupported(d, "accesses a parameter beyond its size");
+      return decoder_unsupported(d, "accesses a parameter out of bounds");
     in->run = is_store ? exec_memory_store_param
               : kernel ? exec_memory_load_kernel_param
                        : exec_memory_load_param;

@@ -1,12 +1,11 @@
 /* Video instructions: vadd … vset on values of 32 bits, vadd2 … vset4 on halves and bytes. Operands
- * with selectors
- * (%r1.h0) and vmad are reported when they are executed. */
+ * with selectors (%r1.h0) and vmad are not supported. */
 #include "ir/evalint.h"
 #include "sim/machine/exec.h"
 #include "sim/ptx/decoder.h"
 #include "sim/ptx/scalar.h"
 
-/* What a lane computes, whatever its width. */
+/* The operation of each element. */
 enum video_kind {
   VIDEO_ADD,
   VIDEO_SUB,
@@ -19,9 +18,8 @@ enum video_kind {
   VIDEO_SET
 };
 
-/* The fields of an instruction: imm holds the kind, bits a lane's width, is_signed and is_signed2
- * the types of the first and the second source, rounding that of the result, bits2 the secondary
- * operation (0: none). */
+/* Fields of the instruction: imm: enum video_kind, bits: width of an element, is_signed and
+ * is_signed2: of the sources, rounding: the result is signed, bits2: enum video_second. */
 enum video_compare { VIDEO_EQ, VIDEO_NE, VIDEO_LT, VIDEO_LE, VIDEO_GT, VIDEO_GE };
 enum video_second { SECOND_NONE, SECOND_ADD, SECOND_MIN, SECOND_MAX };
 
@@ -40,7 +38,7 @@ static int64_t shift_distance(const struct inst *in, int64_t y) {
   return in->flags & FLAG_HIGH ? y & 31 : y > 32 ? 32 : y; /* .wrap, .clamp */
 }
 
-/* Shifts to the left need 64 bits and a sign. */
+/* Left shifts need 65 bits. */
 static evalint_s128 compute(const struct inst *in, int64_t x, int64_t y) {
   switch ((enum video_kind)in->imm) {
     case VIDEO_ADD: return x + y;
@@ -60,7 +58,7 @@ static int64_t extend(bool is_signed, unsigned bits, uint64_t v) {
   return is_signed ? evalint_sext(bits, v) : (int64_t)evalint_zext(bits, v);
 }
 
-/* A lane's result in its width, saturated if that is asked for. */
+/* An element's result in its width, saturated by .sat. */
 static uint64_t lane_result(const struct inst *in, unsigned bits, evalint_s128 r) {
   if (!(in->flags & FLAG_SAT)) return evalint_zext(bits, (uint64_t)r);
   return in->rounding ? evalint_clamp_s(bits, r) : evalint_clamp_u(bits, r);
@@ -134,7 +132,7 @@ bool decode_video(struct decoder *d) {
   for (uint32_t k = 0; decoder_has(d, k); k++)
     if (decoder_operand(d, k)->kind == PTX_OPERAND_REG && decoder_operand(d, k)->count)
       return decoder_unsupported(d, NULL);
-  bool sets = kind == VIDEO_SET; /* has no type of the result */
+  bool sets = kind == VIDEO_SET; /* has no result type */
   in->imm = kind;
   in->bits = (uint8_t)bits;
   in->rounding = !sets && is_signed_type(d, 0);

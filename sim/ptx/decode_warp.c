@@ -1,8 +1,9 @@
-/* Decoding of what lanes and threads do together: shuffles, votes, barriers. */
+/* Decoding of instructions that several lanes or warps execute together: shuffles, votes, barriers.
+ */
 #include "sim/machine/exec.h"
 #include "sim/ptx/decoder.h"
 
-/* The member mask of .sync forms (row b … of the instruction) is in d2's place: `rows[0]`. */
+/* The row of the member mask of a .sync form is rows[0]. */
 static bool set_members(struct decoder *d, uint32_t operand) {
   uint32_t *row = decoder_alloc(d, 2 * sizeof *row);
   if (!row) return false;
@@ -71,7 +72,7 @@ static bool barrier_op(struct decoder *d) {
     uint16_t mod = d->f->mods.data[d->e->first_mod + i];
     if (mod == PTX_MOD_WARP) {
       in->run = exec_nothing;
-      in->flags = 1; /* may be met at several places */
+      in->flags = 1; /* lanes may execute it at different places */
       return set_members(d, 0);
     }
     if (mod == PTX_MOD_RED) red = true;

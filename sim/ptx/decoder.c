@@ -23,7 +23,7 @@ static void round_by(struct words *w, enum evalfloat_rounding rounding, bool int
   w->integral = integral;
 }
 
-/* A modifier that is no type. */
+/* A modifier that is not a type. */
 static void read_word(struct words *w, uint16_t mod) {
   switch (mod) {
     case PTX_MOD_RN:
@@ -176,7 +176,7 @@ struct scope_variable *decoder_find_variable(struct decoder *d, struct nvm_str n
   return NULL;
 }
 
-/* A row with the address of a variable of the frame, which each lane has elsewhere. */
+/* A row with the address of a variable of the frame, which differs by lane. */
 static uint32_t frame_address(struct decoder *d, const struct scope_variable *v, int64_t addend) {
   struct inst in = {.kind = INST_HELPER, .line = d->e->line, .imm = addend, .d = new_row(d)};
   if (v->space == PTX_MOD_LOCAL) {
@@ -194,7 +194,7 @@ static uint32_t frame_address(struct decoder *d, const struct scope_variable *v,
     in.run = exec_memory_local_address;
     in.imm += f->param_copies[v->formal - 1] - 1;
   } else {
-    decoder_unsupported(d, "takes the address of a parameter of a call");
+    decoder_unsupported(d, "takes the address of a call's parameter");
     return decoder_constant(d, 0);
   }
   decoder_append(d, &in);
@@ -206,7 +206,7 @@ static uint32_t symbol_address(struct decoder *d, const struct ptx_operand *o) {
   if (v) return frame_address(d, v, o->imm);
   const struct sim_symbol *s = symbol_find(d->sim, symbol_text(d->sim, o->symbol));
   if (!s) {
-    finding_refuse(d->sim, SIM_BAD_PROGRAM, d->func->name, d->e->line, "%t is not defined",
+    finding_refuse(d->sim, SIM_BAD_PROGRAM, d->func->name, d->e->line, "undefined symbol '%t'",
                    symbol_text(d->sim, o->symbol));
     return decoder_constant(d, 0);
   }
@@ -256,11 +256,11 @@ uint32_t decoder_source(struct decoder *d, const struct ptx_operand *o, uint16_t
     case PTX_OPERAND_NONE: return decoder_constant(d, 0);
     default: break;
   }
-  decoder_unsupported(d, "has an operand of a kind that is not known here");
+  decoder_unsupported(d, "has an unsupported kind of operand");
   return decoder_constant(d, 0);
 }
 
-/* Predicates 0 and 1 of a frame are the constants. */
+/* Predicates 0 and 1 of a frame are false and true. */
 uint32_t decoder_pred(struct decoder *d, const struct ptx_operand *o, bool *negated) {
   *negated = o->negated;
   if (o->kind == PTX_OPERAND_INT) return o->imm != 0;
@@ -274,29 +274,29 @@ uint32_t decoder_pred(struct decoder *d, const struct ptx_operand *o, bool *nega
     decoder_append(d, &in);
     return in.d;
   }
-  decoder_unsupported(d, "has an operand that is no predicate");
+  decoder_unsupported(d, "has an operand that is not a predicate");
   return 0;
 }
 
 uint32_t decoder_dest(struct decoder *d, const struct ptx_operand *o) {
   if (o->kind == PTX_OPERAND_NONE) return NO_ROW;
   if (o->kind != PTX_OPERAND_REG) {
-    decoder_unsupported(d, "has a destination that is no register");
+    decoder_unsupported(d, "has a destination that is not a register");
     return NO_ROW;
   }
   d->in->dest_bits = (uint8_t)decoder_reg_bits(o->reg);
   return decoder_reg(d, o->reg);
 }
 
-/* "is not simulated: tex.2d.v4.f32.s32" */
+/* "is not supported: tex.2d.v4.f32.s32" */
 static const char *not_simulated(struct decoder *d) {
   struct textbuf b;
   textbuf_init(&b, &d->sim->arena);
-  textbuf_format(&b, "is not simulated: %s", ptx_op_row(d->e->op)->text);
+  textbuf_format(&b, "is not supported: %s", ptx_op_row(d->e->op)->text);
   for (uint32_t i = 0; i < d->e->mod_count; i++)
     textbuf_puts(&b, ptx_mod_row(d->f->mods.data[d->e->first_mod + i])->text);
   textbuf_char(&b, 0);
-  return b.bytes ? b.bytes : "is not simulated";
+  return b.bytes ? b.bytes : "is not supported";
 }
 
 uint32_t *decoder_rows(struct decoder *d, const struct ptx_operand *o, bool is_dest, uint16_t type,
@@ -350,8 +350,7 @@ uint8_t decoder_window(uint16_t space) {
   }
 }
 
-/* A symbol's address in the space that the instruction names: a generic access to a variable gets
- * its window. */
+/* A generic access to a variable of the module gets the variable's window. */
 static void add_window(struct decoder *d, const struct ptx_operand *o) {
   const struct sim_symbol *s = symbol_find(d->sim, symbol_text(d->sim, o->symbol));
   if (d->in->window == WINDOW_COUNT && s) d->in->imm += (int64_t)window_base(s->window);
@@ -376,7 +375,7 @@ void decoder_address(struct decoder *d, const struct ptx_operand *o) {
       else if (in->window == WINDOW_COUNT) in->imm = (int64_t)window_base(WINDOW_LOCAL);
       break;
     }
-    default: decoder_unsupported(d, "has an address of a kind that is not known here"); break;
+    default: decoder_unsupported(d, "has an unsupported kind of address"); break;
   }
 }
 
@@ -415,7 +414,7 @@ static void fill_constants(struct decoder *d) {
 void decoder_assign_rows(struct decoder *d) {
   struct func *f = d->func;
   d->labels = decoder_alloc(d, (d->f->labels.count + 1u) * sizeof *d->labels);
-  f->preds = 2; /* the constants */
+  f->preds = 2; /* false and true */
   for (int c = 0; c < PTX_CLASS_COUNT; c++) {
     uint32_t count = d->f->reg_count[c] + 1;
     uint32_t *next = c == PTX_PRED ? &f->preds : &f->rows;

@@ -80,7 +80,7 @@ uint8_t decoder_window(uint16_t space);
 struct scope_variable *decoder_find_variable(struct decoder *d, struct nvm_str name);
 /* The bytes of a variable; its alignment. */
 uint64_t decoder_variable(const struct ptx_variable *v, uint64_t *align);
-/* The instruction becomes a finding when it is reached: "reaches an instruction that WHY"; NULL:
+/* The instruction becomes a finding when it is reached: "executes an instruction that WHY"; NULL:
  * that it is not supported. Returns true. */
 bool decoder_unsupported(struct decoder *d, const char *why);
 

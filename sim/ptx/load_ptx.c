@@ -28,7 +28,7 @@ static bool init_bits(struct sim *s, const struct ptx_init *init, uint64_t *bits
     const struct sim_symbol *target = symbol_find(s, symbol_text(s, init->symbol));
     if (!target) {
       finding_refuse(s, SIM_BAD_PROGRAM, (struct nvm_str){0}, 0,
-                     "the initializer names %t, which is not defined",
+                     "the initializer refers to undefined symbol '%t'",
                      symbol_text(s, init->symbol));
       return false;
     }

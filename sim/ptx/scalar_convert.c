@@ -35,7 +35,7 @@ LANE_RESULT(host_int_to_f32, number_of_float(in->is_signed2 ? (float)evalint_sex
                                                             : (float)evalint_zext(in->bits2, a)))
 LANE_RESULT(host_int_to_f64, number_of_double(in->is_signed2 ? (double)evalint_sext(in->bits2, a)
                                                              : (double)evalint_zext(in->bits2, a)))
-/* Out of range C leaves the result open. */
+/* C leaves the result of a value out of range open. */
 LANE(host_f32_to_s32) {
   float x = number_float(a);
   return x > -0x1p31f && x < 0x1p31f ? (uint32_t)(int32_t)x : float_to_int(in, a, b, c);

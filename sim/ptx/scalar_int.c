@@ -1,5 +1,5 @@
-/* What one lane computes: integers and bits. The common instructions have a function for each
- * width; the others read the width from the instruction. */
+/* What one lane computes: integers and bits. Frequent instructions have a function for each width;
+ * the others read the width from the instruction. */
 #include "ir/evalint.h"
 #include "sim/ptx/scalar.h"
 
@@ -78,7 +78,7 @@ LANE(find_bit) {
   return at != 0xffffffff && in->flags & FLAG_HIGH ? in->bits - 1 - at : at;
 }
 LANE(extract) { return evalint_extract(in->bits, in->is_signed, a, b, c); }
-/* The fourth operand, the length, is in row d2. */
+/*  */
 LANE(table3) { return evalint_lop3(a, b, c, (unsigned)in->imm); }
 /* shf.wrap, .clamp: b:a by c bits. */
 static unsigned funnel_amount(const struct inst *in, uint64_t c) {
@@ -91,7 +91,7 @@ LANE(permute) {
   return evalint_permute(a, b, c);
 }
 
-/* prmt's modes: the selectors that each stands for, by the low two bits of c. */
+/* Selectors of prmt's modes, by the low two bits of c. */
 LANE(permute_mode) {
   static const uint16_t selectors[6][4] = {
       {0x3210, 0x4321, 0x5432, 0x6543}, /* f4e */
@@ -213,8 +213,10 @@ lane_fn *scalar_int(const struct decoder *d, enum ptx_op op) {
   F(add_64)                                                                               \
   F(sub_32)                                                                               \
   F(sub_64)                                                                               \
-  F(mul_32) F(mul_64) F(mad_32) F(and_32) F(and_64) F(or_32) F(or_64) F(xor_32) F(xor_64) \
-      F(shl_32) F(shl_64) F(shr_u_32) F(shr_u_64) F(shr_s_32) F(mul_wide)
+  F(mul_32)                                                                               \
+  F(mul_64)                                                                               \
+  F(mad_32) F(and_32) F(and_64) F(or_32) F(or_64) F(xor_32) F(xor_64) F(shl_32) F(shl_64) \
+      F(shr_u_32) F(shr_u_64) F(shr_s_32) F(mul_wide)
 COMMON(SCALAR_LOOP)
 
 inst_run *scalar_int_loop(lane_fn *fn) {
