@@ -377,11 +377,11 @@ static unsigned modifiers_of(const struct ptx_form *form, const struct ptx_type 
   return t->kind != 'f' ? 0 : form->words & (flushes ? 0xffu : 0xffu & ~(unsigned)EVALFLOAT_FTZ);
 }
 
-static uint64_t flushed(const struct ptx_form *form, const struct ptx_type *t, uint64_t a) {
+static uint64_t ptx_operand(const struct ptx_form *form, const struct ptx_type *t, uint64_t a) {
   return evalfloat_input(t->format, modifiers_of(form, t), a);
 }
 
-static uint64_t finished(const struct ptx_form *form, uint64_t r) {
+static uint64_t ptx_result(const struct ptx_form *form, uint64_t r) {
   return evalfloat_output(form->to.format, modifiers_of(form, &form->to), r);
 }
 
@@ -403,34 +403,27 @@ static bool ptx_float(const struct ptx_form *form, const uint64_t *x, uint64_t *
     case DO_ABS: *r = x[0] & ~evalfloat_sign(f); return true;
     case DO_NEG: *r = x[0] ^ evalfloat_sign(f); return true;
     case DO_MOV: *r = x[0]; return true;
-    case DO_CVT:
-    case DO_SAD:
-    case DO_MUL24:
-    case DO_CLZ:
-    case DO_POPC:
-    case DO_BREV:
-    case DO_PRMT:
-    case DO_COUNT: return false;
+    default: return false;
   }
-  *r = finished(form, *r);
+  *r = ptx_result(form, *r);
   return (form->words & WORD_ROUNDED) != 0;
 }
 
 static bool ptx_convert(const struct ptx_form *form, uint64_t a, uint64_t *r) {
   bool to_float = form->to.kind == 'f', from_float = form->from.kind == 'f';
   if (!to_float && !from_float) return false;
-  a = flushed(form, &form->from, a);
+  a = ptx_operand(form, &form->from, a);
   if (!to_float)
     *r = evalfloat_to_int_ptx(form->from.format, form->rounding, form->to.bits,
                               form->to.kind == 's', a);
   else if (!from_float)
-    *r = finished(form, evalfloat_from_int(form->to.format, form->rounding, form->from.bits,
-                                           form->from.kind == 's', a));
+    *r = ptx_result(form, evalfloat_from_int(form->to.format, form->rounding, form->from.bits,
+                                             form->from.kind == 's', a));
   else if (form->to.format != form->from.format)
-    *r = finished(form, evalfloat_convert(form->from.format, form->to.format, form->rounding, a));
+    *r = ptx_result(form, evalfloat_convert(form->from.format, form->to.format, form->rounding, a));
   else if (form->words & WORD_INTEGRAL)
-    *r = finished(form, evalfloat_round(form->to.format, form->rounding, a));
-  else *r = finished(form, a);
+    *r = ptx_result(form, evalfloat_round(form->to.format, form->rounding, a));
+  else *r = ptx_result(form, a);
   return true;
 }
 
@@ -468,15 +461,7 @@ static bool ptx_int(const struct ptx_form *form, const uint64_t *x, uint64_t *r)
     case DO_BREV: *r = (uint64_t)evalint_reverse(bits, x[0]); break;
     case DO_PRMT: *r = evalint_permute(x[0], x[1], x[2]); break;
     case DO_MOV: *r = x[0]; break;
-    case DO_ADD:
-    case DO_SUB:
-    case DO_FMA:
-    case DO_DIV:
-    case DO_RCP:
-    case DO_SQRT:
-    case DO_NEG:
-    case DO_CVT:
-    case DO_COUNT: return false;
+    default: return false;
   }
   return true;
 }
@@ -498,7 +483,7 @@ static bool ptx_call(const struct call *c, struct eval_lane *out) {
   if (form.operation == DO_CVT) {
     known = ptx_convert(&form, x[0], &r);
   } else if (form.to.kind == 'f') {
-    for (uint32_t k = 0; k < c->count; k++) x[k] = flushed(&form, &form.from, x[k]);
+    for (uint32_t k = 0; k < c->count; k++) x[k] = ptx_operand(&form, &form.from, x[k]);
     known = ptx_float(&form, x, &r);
   } else {
     known = ptx_int(&form, x, &r);

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-static enum nvm_status say(struct sim_outcome *o, struct textbuf *b) {
+static enum nvm_status refuse(struct sim_outcome *o, struct textbuf *b) {
   o->message = (struct nvm_text){b->bytes ? b->bytes : "", b->length};
   return NVM_REFUSED;
 }
 
-static enum nvm_status say_finding(struct sim_outcome *o, const struct sim *s) {
+static enum nvm_status refuse_finding(struct sim_outcome *o, const struct sim *s) {
   const struct sim_finding *f = sim_found(s);
   struct textbuf b;
   textbuf_init(&b, o->arena);
@@ -17,12 +17,12 @@ static enum nvm_status say_finding(struct sim_outcome *o, const struct sim *s) {
     textbuf_format(&b, "block (%u,%u,%u), thread (%u,%u,%u) ", f->block[0], f->block[1],
                    f->block[2], f->thread[0], f->thread[1], f->thread[2]);
   textbuf_text(&b, f->message);
-  return say(o, &b);
+  return refuse(o, &b);
 }
 
 /* The contents of buffer i, or for i = count the output. */
-static struct nvm_text left_by(const struct sim_outcome *o, struct sim *s,
-                               const uint64_t *addresses, uint32_t i) {
+static struct nvm_text result_of(const struct sim_outcome *o, struct sim *s,
+                                 const uint64_t *addresses, uint32_t i) {
   if (i == o->count) return sim_output(s);
   if (!o->arguments[i].is_buffer) return (struct nvm_text){"", 0};
   return (struct nvm_text){sim_memory(s, addresses[i], o->arguments[i].size), o->arguments[i].size};
@@ -40,7 +40,7 @@ static enum nvm_status compare(struct sim_outcome *o, uint32_t i, struct nvm_tex
     textbuf_format(&b, "leaves %u instead of %u in byte %u of argument %u",
                    (unsigned)(uint8_t)now.bytes[at], (unsigned)(uint8_t)before.bytes[at],
                    (unsigned)at, i);
-  return say(o, &b);
+  return refuse(o, &b);
 }
 
 static enum nvm_status run(struct sim_outcome *o, struct sim *s, uint64_t *addresses) {
@@ -64,10 +64,11 @@ static enum nvm_status run(struct sim_outcome *o, struct sim *s, uint64_t *addre
   return sim_launch(s, &o->launch);
 }
 
-static enum nvm_status keep(struct sim_outcome *o, struct sim *s, const uint64_t *addresses) {
+static enum nvm_status keep_results(struct sim_outcome *o, struct sim *s,
+                                    const uint64_t *addresses) {
   struct nvm_text *left = arena_alloc(o->arena, (o->count + 1) * sizeof *left);
   for (uint32_t i = 0; left && i <= o->count; i++) {
-    struct nvm_text text = left_by(o, s, addresses, i);
+    struct nvm_text text = result_of(o, s, addresses, i);
     left[i] = (struct nvm_text){arena_copy(o->arena, text.bytes, text.length), text.length};
   }
   o->left = left;
@@ -80,11 +81,11 @@ enum nvm_status outcome_check(struct sim_outcome *o, struct nvm_module *m) {
   enum nvm_status status =
       s && addresses ? sim_load_ir(s, m, (struct nvm_text){"", 0}) : NVM_OUT_OF_MEMORY;
   if (status == NVM_OK) status = run(o, s, addresses);
-  if (status == NVM_REFUSED) status = say_finding(o, s);
-  else if (status == NVM_OK && !o->left) status = keep(o, s, addresses);
+  if (status == NVM_REFUSED) status = refuse_finding(o, s);
+  else if (status == NVM_OK && !o->left) status = keep_results(o, s, addresses);
   else
     for (uint32_t i = 0; status == NVM_OK && i <= o->count; i++)
-      status = compare(o, i, left_by(o, s, addresses, i));
+      status = compare(o, i, result_of(o, s, addresses, i));
   sim_destroy(s);
   return status;
 }

@@ -61,7 +61,7 @@ uint64_t sim_allocate(struct sim *s, uint64_t bytes, bool initialized) {
 }
 
 void *sim_memory(struct sim *s, uint64_t address, uint64_t bytes) {
-  uint64_t number = address >> OBJECT_SHIFT, offset = address & ((UINT64_C(1) << OBJECT_SHIFT) - 1);
+  uint64_t number = object_number(address), offset = in_object(address);
   if (number == 0 || number >= s->objects.count) return NULL;
   struct object *o = &s->objects.data[number];
   return offset <= o->size && bytes <= o->size - offset ? o->bytes + offset : NULL;
@@ -196,27 +196,9 @@ enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
 /* --- results ---------------------------------------------------------------------------------- */
 
 const char *sim_finding_name(enum sim_finding_kind kind) {
-  static const char *const names[] = {[SIM_NOTHING] = "nothing",
-                                      [SIM_BAD_PROGRAM] = "bad-program",
-                                      [SIM_BAD_LAUNCH] = "bad-launch",
-                                      [SIM_OUT_OF_BOUNDS] = "out-of-bounds",
-                                      [SIM_MISALIGNED] = "misaligned",
-                                      [SIM_UNINITIALIZED] = "uninitialized",
-                                      [SIM_READ_ONLY] = "read-only",
-                                      [SIM_BAD_CALL] = "bad-call",
-                                      [SIM_STACK_OVERFLOW] = "stack-overflow",
-                                      [SIM_DEADLOCK] = "deadlock",
-                                      [SIM_DIVERGENT_BARRIER] = "divergent-barrier",
-                                      [SIM_RACE] = "race",
-                                      [SIM_DIVISION] = "division-by-zero",
-                                      [SIM_MISSING_LANES] = "missing-lanes",
-                                      [SIM_TRAP] = "trap",
-                                      [SIM_ASSERT] = "assert",
-                                      [SIM_STEP_LIMIT] = "step-limit",
-                                      [SIM_UNSUPPORTED] = "unsupported",
-                                      [SIM_MEMORY] = "memory",
-                                      [SIM_POISON] = "poison",
-                                      [SIM_UNDEFINED] = "undefined-behavior"};
+#define NAME(kind, name) name,
+  static const char *const names[] = {SIM_FINDINGS(NAME)};
+#undef NAME
   return names[kind];
 }
 

@@ -18,29 +18,33 @@
 #include "ptx/ptx.h"
 #include "support/textbuf.h"
 
-enum sim_finding_kind {
-  SIM_NOTHING,
-  SIM_BAD_PROGRAM, /* the module can't be executed; no thread */
-  SIM_BAD_LAUNCH,  /* no such kernel, too many threads, wrong arguments; no thread */
-  SIM_OUT_OF_BOUNDS,
-  SIM_MISALIGNED,
-  SIM_UNINITIALIZED,
-  SIM_READ_ONLY,
-  SIM_BAD_CALL, /* through a pointer that is not a function; a function without body */
-  SIM_STACK_OVERFLOW,
-  SIM_DEADLOCK,
-  SIM_DIVERGENT_BARRIER,
-  SIM_RACE,
-  SIM_DIVISION,      /* of an integer by zero */
-  SIM_MISSING_LANES, /* of a warp-level operation */
-  SIM_TRAP,
-  SIM_ASSERT,
-  SIM_STEP_LIMIT,
-  SIM_UNSUPPORTED, /* an instruction that the simulator does not support was reached */
-  SIM_MEMORY,      /* the host's memory */
-  SIM_POISON,      /* IR: poison decides, is an address, or is stored to global memory */
-  SIM_UNDEFINED,   /* IR: division by zero, unreachable code */
-};
+/* The kinds of findings and their names, `sim_finding_name`. */
+#define SIM_FINDINGS(ROW)                                                                       \
+  ROW(SIM_NOTHING, "nothing")                                                                   \
+  ROW(SIM_BAD_PROGRAM, "bad-program") /* the module cannot be executed; no thread */            \
+  ROW(SIM_BAD_LAUNCH, "bad-launch")   /* no such kernel, wrong arguments or sizes; no thread */ \
+  ROW(SIM_OUT_OF_BOUNDS, "out-of-bounds")                                                       \
+  ROW(SIM_MISALIGNED, "misaligned")                                                             \
+  ROW(SIM_UNINITIALIZED, "uninitialized")                                                       \
+  ROW(SIM_READ_ONLY, "read-only")                                                               \
+  ROW(SIM_BAD_CALL, "bad-call") /* not a function, or one without body */                       \
+  ROW(SIM_STACK_OVERFLOW, "stack-overflow")                                                     \
+  ROW(SIM_DEADLOCK, "deadlock")                                                                 \
+  ROW(SIM_DIVERGENT_BARRIER, "divergent-barrier")                                               \
+  ROW(SIM_RACE, "race")                                                                         \
+  ROW(SIM_DIVISION, "division-by-zero")   /* of integers */                                     \
+  ROW(SIM_MISSING_LANES, "missing-lanes") /* of a warp-level operation */                       \
+  ROW(SIM_TRAP, "trap")                                                                         \
+  ROW(SIM_ASSERT, "assert")                                                                     \
+  ROW(SIM_STEP_LIMIT, "step-limit")                                                             \
+  ROW(SIM_UNSUPPORTED, "unsupported")      /* an unsupported instruction was reached */         \
+  ROW(SIM_MEMORY, "memory")                /* the host's memory */                              \
+  ROW(SIM_POISON, "poison")                /* IR: decides, is an address, is stored globally */ \
+  ROW(SIM_UNDEFINED, "undefined-behavior") /* IR: division by zero, unreachable code */
+
+#define SIM_FINDING_KIND(kind, name) kind,
+enum sim_finding_kind { SIM_FINDINGS(SIM_FINDING_KIND) };
+#undef SIM_FINDING_KIND
 
 struct sim_finding {
   enum sim_finding_kind kind;

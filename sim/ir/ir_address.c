@@ -16,8 +16,7 @@ enum window ir_address_window(uint32_t address_space) {
 /* Whether an address leaves the object that inbounds refers to; shared and local memory count as
  * one object each. */
 static bool leaves_object(uint64_t p, uint64_t q) {
-  return window_of(p) != window_of(q) ||
-         in_window(p) >> OBJECT_SHIFT != in_window(q) >> OBJECT_SHIFT;
+  return window_of(p) != window_of(q) || object_number(in_window(p)) != object_number(in_window(q));
 }
 
 uint64_t ir_address_offset(uint16_t flags, uint32_t bits, uint64_t p, const nvm_i128 *terms,

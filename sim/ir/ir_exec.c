@@ -205,7 +205,7 @@ void ir_exec_to_reg(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) {
     struct eval_lane v = read_bits(w, &in->ir->in[0], 0, in->bits, l);
     if (in->bits == 1) {
-      w->preds[in->d] = (w->preds[in->d] & ~(UINT32_C(1) << l)) | (uint32_t)(v.bits & 1) << l;
+      mask_put(&w->preds[in->d], UINT32_C(1) << l, (uint32_t)(v.bits & 1) << l);
       continue;
     }
     row_of(w, in->d)[l] = (uint64_t)v.bits;
@@ -323,7 +323,7 @@ void ir_exec_test(struct warp *w, const struct inst *in, uint32_t mask) {
   uint32_t poison = ir_poisoned(w, s->low) & mask;
   if (poison && !undefined_check(w, s->low, lane_first(poison), "branches on %s")) return;
   FOR_LANES(l, mask) value |= (uint32_t)(a[l] & 1) << l;
-  w->preds[in->d] = (w->preds[in->d] & ~mask) | value;
+  mask_put(&w->preds[in->d], mask, value);
 }
 
 void ir_exec_switch(struct warp *w, const struct inst *in, uint32_t mask) {

@@ -43,7 +43,7 @@ static bool initialize(struct sim *s, const struct nvm_global *g, uint64_t addre
       const_is_zero(m, v) ||
       (value_kind(v) == VALUE_CONST && constant_info(&m->constants, v)->kind == CONST_ZERO))
     return true;
-  struct object *o = &s->objects.data[in_window(address) >> OBJECT_SHIFT];
+  struct object *o = &s->objects.data[object_number(in_window(address))];
   if (constant_info(&m->constants, v)->kind == CONST_BYTES && value_kind(v) == VALUE_CONST) {
     struct nvm_text text = module_text(m, constant_info(&m->constants, v)->str);
     memcpy(o->bytes, text.bytes, text.length < o->size ? text.length : o->size);

@@ -57,7 +57,7 @@ struct ir_value ir_value_number(struct ir_decoder *d, struct nvm_type type, nvm_
   return (struct ir_value){s, 1};
 }
 
-static struct ir_value remembered(struct ir_decoder *d, struct ir_value *at, struct nvm_type type) {
+static struct ir_value value_rows(struct ir_decoder *d, struct ir_value *at, struct nvm_type type) {
   if (!at->scalars) {
     struct ir_value v = ir_value_new(d, type);
     if (d->bad) return v;
@@ -68,9 +68,9 @@ static struct ir_value remembered(struct ir_decoder *d, struct ir_value *at, str
 
 struct ir_value ir_value_of(struct ir_decoder *d, struct nvm_value v) {
   uint32_t i = value_index(v);
-  if (value_kind(v) == VALUE_INST) return remembered(d, &d->values[i], d->f->insts.data[i].type);
+  if (value_kind(v) == VALUE_INST) return value_rows(d, &d->values[i], d->f->insts.data[i].type);
   if (value_kind(v) == VALUE_ARG)
-    return remembered(d, &d->arguments[i], function_arg_type(d->f, i));
+    return value_rows(d, &d->arguments[i], function_arg_type(d->f, i));
   return constant_value(d, v);
 }
 

@@ -44,7 +44,7 @@ static uint8_t *find_mbarrier(struct warp *w, unsigned l, uint64_t address, unsi
   struct access at;
   if (!memory_find(w, l, address, window, 8, 8, true, &at)) return NULL;
   *m = get_mbarrier(at.at);
-  if (is_init && at.written) memset(at.written, 1, 8);
+  if (is_init && at.written) memset(at.written, SHADOW_WRITTEN, 8);
   if (m->set || is_init) return at.at;
   finding_report(w, l, SIM_UNINITIALIZED, "uses an uninitialized mbarrier");
   return NULL;
@@ -79,7 +79,7 @@ struct copy {
 };
 
 /* For race.c, the thread that waits for a group performs its copies. */
-static bool is_no_race(const struct copy *c) {
+static bool is_race_free(const struct copy *c) {
   uint8_t value[16] = {0};
   if (!c->w->sim->races || c->barrier || !c->w->live) return true;
   if (c->read < c->bytes && c->read) memcpy(value, c->source.at, c->read);
@@ -89,12 +89,12 @@ static bool is_no_race(const struct copy *c) {
                      c->read < c->bytes ? value : c->source.at);
 }
 
-static bool land(const struct copy *c) {
-  if (!is_no_race(c)) return false;
+static bool finish_copy(const struct copy *c) {
+  if (!is_race_free(c)) return false;
   bool defined = memory_is_defined(c->w, &c->source, c->read);
   if (c->read) memmove(c->target.at, c->source.at, c->read);
   memset(c->target.at + c->read, 0, c->bytes - c->read);
-  if (c->target.written) memset(c->target.written, defined, c->bytes);
+  if (c->target.written) memset(c->target.written, defined ? SHADOW_WRITTEN : 0, c->bytes);
   if (!c->barrier) return true;
   struct mbarrier m = get_mbarrier(c->barrier);
   m.bytes -= (int32_t)c->bytes;
@@ -103,26 +103,27 @@ static bool land(const struct copy *c) {
 }
 
 /* Does the copies that touch shared memory [first, end): an mbarrier, or all of a block. */
-static void land_at(struct sim *s, const uint8_t *first, const uint8_t *end) {
+static void finish_copies_at(struct sim *s, const uint8_t *first, const uint8_t *end) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < s->copies.count; i++) {
     const struct copy *c = &s->copies.data[i];
     const uint8_t *const places[3] = {c->barrier, c->target.at, c->source.at};
     bool touches = false;
     for (int k = 0; k < 3; k++) touches |= places[k] >= first && places[k] < end;
-    if (touches) land(c);
+    if (touches) finish_copy(c);
     else s->copies.data[kept++] = *c;
   }
   s->copies.count = kept;
 }
 
 /* Does the lanes' copies up to that group, of cp.async or of bulk copies. */
-static bool land_groups(struct warp *w, uint32_t mask, bool bulk, uint32_t still_going, bool all) {
+static bool finish_groups(struct warp *w, uint32_t mask, bool bulk, uint32_t still_going,
+                          bool all) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < w->copies.count && !w->stopped; i++) {
     const struct copy *c = &w->copies.data[i];
     bool is_done = all || c->group + still_going < w->groups[bulk][c->lane];
-    if (c->bulk == bulk && mask >> c->lane & 1 && is_done) land(c);
+    if (c->bulk == bulk && mask >> c->lane & 1 && is_done) finish_copy(c);
     else w->copies.data[kept++] = *c;
   }
   w->copies.count = kept;
@@ -133,11 +134,11 @@ void async_end_block(struct block *b) {
   struct sim *s = b->warps[0].sim;
   for (uint32_t k = 0; k < b->warp_count; k++) {
     struct warp *w = &b->warps[k];
-    for (uint32_t i = 0; i < w->copies.count; i++) land(&w->copies.data[i]);
+    for (uint32_t i = 0; i < w->copies.count; i++) finish_copy(&w->copies.data[i]);
     w->copies.count = w->products.count = 0;
     memset(w->groups, 0, sizeof w->groups);
   }
-  land_at(s, b->shared, b->shared + s->shared_bytes);
+  finish_copies_at(s, b->shared, b->shared + s->shared_bytes);
 }
 
 static bool begin_copy(struct copy c) {
@@ -153,7 +154,7 @@ void async_commit(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) w->groups[in->is_signed][l]++;
 }
 void async_wait_group(struct warp *w, const struct inst *in, uint32_t mask) {
-  land_groups(w, mask, in->is_signed, (uint32_t)in->imm, in->flags);
+  finish_groups(w, mask, in->is_signed, (uint32_t)in->imm, in->flags);
 }
 
 /* cp.async: `count` bytes from global to shared memory, of which the first c are read. */
@@ -207,7 +208,7 @@ static bool update(struct warp *w, const struct inst *in, unsigned l, uint64_t b
 /* flags: cp.async.mbarrier.arrive, which comes after the lanes' copies. */
 void async_mbarrier(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *b = row_of(w, in->b), *c = row_of(w, in->c);
-  if (in->flags && !land_groups(w, mask, false, 0, true)) return;
+  if (in->flags && !finish_groups(w, mask, false, 0, true)) return;
   publish(w);
   FOR_LANES(l, mask) if (!update(w, in, l, b[l], c[l])) return;
 }
@@ -221,7 +222,7 @@ void async_mbarrier_wait(struct warp *w, const struct inst *in, uint32_t mask) {
     uint8_t *at =
         find_mbarrier(w, l, row_of(w, in->a)[l] + (uint64_t)in->imm, in->window, false, &m);
     if (!at) return;
-    if (w->sim->copies.count) land_at(w->sim, at, at + 8);
+    if (w->sim->copies.count) finish_copies_at(w->sim, at, at + 8);
     m = get_mbarrier(at);
     bool phase = in->is_signed ? b[l] & 1 : b[l] >> 62 & 1;
     done |= (uint32_t)(m.phase != phase) << l;
@@ -257,7 +258,7 @@ static bool copy_bulk(struct warp *w, const struct inst *in, unsigned l, uint64_
                    &c.source) ||
       !memory_find(w, l, to, in->dest_bits, c.bytes, 16, true, &c.target))
     return false;
-  if (in->is_signed && !is_no_race(&c)) return false; /* as if done now */
+  if (in->is_signed && !is_race_free(&c)) return false; /* as if done now */
   if (in->is_signed && !(c.barrier = find_mbarrier(w, l, barrier, WINDOW_SHARED, false, &m)))
     return false;
   if (in->is_signed) publish(w);

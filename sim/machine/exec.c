@@ -4,6 +4,17 @@
 #include "sim/machine/exec.h"
 #include "sim/machine/finding.h"
 
+uint64_t exec_combine(uint16_t op, unsigned bits, bool is_signed, uint64_t x, uint64_t y) {
+  switch (op) {
+    case PTX_MOD_ADD: return evalint_add(bits, x, y);
+    case PTX_MOD_AND: return x & y;
+    case PTX_MOD_OR: return x | y;
+    case PTX_MOD_XOR: return x ^ y;
+    case PTX_MOD_MIN: return is_signed ? evalint_min_s(bits, x, y) : evalint_min_u(bits, x, y);
+    default: return is_signed ? evalint_max_s(bits, x, y) : evalint_max_u(bits, x, y);
+  }
+}
+
 void exec_nothing(struct warp *w, const struct inst *in, uint32_t mask) {
   (void)w, (void)in, (void)mask;
 }

@@ -5,6 +5,9 @@
 
 #include "sim/machine/machine.h"
 
+/* x op y, of integers: `op` (enum ptx_mod) as redux and atom name it. */
+uint64_t exec_combine(uint16_t op, unsigned bits, bool is_signed, uint64_t x, uint64_t y);
+
 inst_run exec_nothing, exec_lanes, exec_divide, exec_carry, exec_compare, exec_select,
     exec_pred_logic, exec_mov, exec_mov_wide, exec_pack, exec_unpack, exec_lop3_pred;
 inst_run exec_memory_load, exec_memory_store, exec_memory_store_bulk, exec_memory_load_param,

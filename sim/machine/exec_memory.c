@@ -45,12 +45,6 @@ static inline bool find(struct warp *w, unsigned l, uint64_t base, const struct 
          memory_find(w, l, effective_address(in, base), in->window, bytes, bytes, is_write, at);
 }
 
-static bool read_is_no_race(struct warp *w, unsigned l, const struct inst *in,
-                            const struct access *at, unsigned bytes) {
-  return !w->sim->races || !at->shadow ||
-         race_access(w, l, in, at, bytes, (enum race_strength)in->strength, NULL);
-}
-
 void exec_memory_load(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a);
   unsigned element = in->bits / 8u, bytes = element * in->count;
@@ -59,7 +53,7 @@ void exec_memory_load(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) {
     struct access at;
     if ((undefined_rows && !undefined_check(w, in->a, l, "uses %s as an address")) ||
-        !find(w, l, a[l], in, bytes, false, &at) || !read_is_no_race(w, l, in, &at, bytes))
+        !find(w, l, a[l], in, bytes, false, &at) || !race_allows(w, l, in, &at, bytes, NULL))
       return;
     bool undefined = at.written && !memory_is_defined(w, &at, bytes);
     for (unsigned i = 0; i < in->count; i++) {
@@ -83,9 +77,7 @@ void exec_memory_store(struct warp *w, const struct inst *in, uint32_t mask) {
       return;
     for (unsigned i = 0; i < in->count; i++)
       get_element(w, in, in->rows[i], l, value + i * element);
-    if (w->sim->races && at.shadow &&
-        !race_access(w, l, in, &at, bytes, (enum race_strength)in->strength, value))
-      return;
+    if (!race_allows(w, l, in, &at, bytes, value)) return;
     memcpy(at.at, value, bytes);
     if (!undefined_rows && !at.written) continue;
     for (unsigned i = 0; i < in->count; i++) {
@@ -112,7 +104,7 @@ void exec_memory_store_bulk(struct warp *w, const struct inst *in, uint32_t mask
                      &at))
       return;
     for (uint64_t done = 0; done < bytes; done += 8, at.at += 8, at.offset += 8) {
-      if (w->sim->races && at.shadow && !race_access(w, l, in, &at, 8, RACE_WEAK, zeros)) return;
+      if (!race_allows(w, l, in, &at, 8, zeros)) return;
       memset(at.at, 0, 8);
       if (at.written) memset(at.written + done, SHADOW_WRITTEN, 8);
     }
@@ -152,20 +144,15 @@ static uint64_t float_sum(const struct inst *in, uint64_t a, uint64_t b) {
 }
 
 static uint64_t atomic_result(const struct inst *in, uint64_t old, uint64_t b, uint64_t c) {
-  unsigned bits = in->bits;
-  bool s = in->is_signed;
   switch (in->rows[0]) {
-    case PTX_MOD_ADD: return in->is_signed2 ? float_sum(in, old, b) : evalint_zext(bits, old + b);
-    case PTX_MOD_AND: return old & b;
-    case PTX_MOD_OR: return old | b;
-    case PTX_MOD_XOR: return old ^ b;
     case PTX_MOD_EXCH: return b;
     case PTX_MOD_CAS: return old == b ? c : old;
     case PTX_MOD_INC: return old >= b ? 0 : old + 1;
     case PTX_MOD_DEC: return old == 0 || old > b ? b : old - 1;
-    case PTX_MOD_MIN: return s ? evalint_min_s(bits, old, b) : evalint_min_u(bits, old, b);
-    default: return s ? evalint_max_s(bits, old, b) : evalint_max_u(bits, old, b);
+    default: break;
   }
+  if (in->is_signed2 && in->rows[0] == PTX_MOD_ADD) return float_sum(in, old, b);
+  return exec_combine((uint16_t)in->rows[0], in->bits, in->is_signed, old, b);
 }
 
 static void atomic_wide(struct warp *w, const struct inst *in, unsigned l, uint8_t *at) {
@@ -197,7 +184,7 @@ void exec_memory_atom(struct warp *w, const struct inst *in, uint32_t mask) {
       return;
     }
     if (w->frame->undefined) undefined_set(w, in->d, l, false);
-    if (at.written) memset(at.written, 1, bytes);
+    if (at.written) memset(at.written, SHADOW_WRITTEN, bytes);
     if (bytes == 16) {
       atomic_wide(w, in, l, at.at);
       continue;

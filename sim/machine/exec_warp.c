@@ -97,19 +97,10 @@ void exec_warp_activemask(struct warp *w, const struct inst *in, uint32_t mask) 
 }
 
 static uint64_t reduce(const struct inst *in, uint64_t x, uint64_t y) {
-  if (in->is_signed2) {
-    bool nan = in->flags & FLAG_NAN;
-    return in->imm == PTX_MOD_MIN ? evalfloat_min(FLOAT_SINGLE, nan, x, y)
-                                  : evalfloat_max(FLOAT_SINGLE, nan, x, y);
-  }
-  switch (in->imm) {
-    case PTX_MOD_ADD: return (x + y) & 0xffffffff;
-    case PTX_MOD_AND: return x & y;
-    case PTX_MOD_OR: return x | y;
-    case PTX_MOD_XOR: return x ^ y;
-    case PTX_MOD_MIN: return in->is_signed ? evalint_min_s(32, x, y) : evalint_min_u(32, x, y);
-    default: return in->is_signed ? evalint_max_s(32, x, y) : evalint_max_u(32, x, y);
-  }
+  bool nan = in->flags & FLAG_NAN;
+  if (!in->is_signed2) return exec_combine((uint16_t)in->imm, 32, in->is_signed, x, y);
+  return in->imm == PTX_MOD_MIN ? evalfloat_min(FLOAT_SINGLE, nan, x, y)
+                                : evalfloat_max(FLOAT_SINGLE, nan, x, y);
 }
 
 void exec_warp_redux(struct warp *w, const struct inst *in, uint32_t mask) {

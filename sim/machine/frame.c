@@ -68,40 +68,39 @@ void frame_enter(struct warp *w, struct frame *frame) {
   w->preds = frame->preds;
 }
 
-static const uint64_t *slot_row(const struct frame *f, const struct warp *w, uint32_t row) {
-  const uint64_t *banks[3] = {f->rows, f->func->constants, w->special};
+static uint64_t *slot_row(const struct frame *f, const struct warp *w, uint32_t row) {
+  uint64_t *banks[3] = {f->rows, f->func->constants, w->special};
   return banks[row >> BANK_SHIFT] + (size_t)(row & ((1u << BANK_SHIFT) - 1)) * LANES;
+}
+
+static uint8_t *slot_bytes(const struct frame *f, const struct slot *s, unsigned lane) {
+  return f->params + (size_t)lane * f->func->param_bytes + s->offset;
+}
+
+uint64_t frame_get(const struct warp *w, const struct frame *f, const struct slot *s,
+                   unsigned lane) {
+  if (!s->is_reg) return memory_number(slot_bytes(f, s, lane), s->bytes < 8 ? s->bytes : 8);
+  return s->bits == 1 ? f->preds[s->row] >> lane & 1 : slot_row(f, w, s->row)[lane];
+}
+
+void frame_put(const struct warp *w, struct frame *f, const struct slot *s, unsigned lane,
+               uint64_t value) {
+  if (!s->is_reg) memory_put_number(slot_bytes(f, s, lane), value, s->bytes < 8 ? s->bytes : 8);
+  else if (s->bits == 1)
+    mask_put(&f->preds[s->row], UINT32_C(1) << lane, value & 1 ? ALL_LANES : 0);
+  else slot_row(f, w, s->row)[lane] = evalint_zext(s->bits > 64 ? 64 : s->bits, value);
 }
 
 static void copy_slot(struct warp *w, struct frame *to, const struct slot *d,
                       const struct frame *from, const struct slot *s, unsigned l) {
-  uint8_t bytes[16] = {0};
   if (!s->is_reg && !d->is_reg) {
-    memcpy(to->params + (size_t)l * to->func->param_bytes + d->offset,
-           from->params + (size_t)l * from->func->param_bytes + s->offset,
-           d->bytes < s->bytes ? d->bytes : s->bytes);
+    memcpy(slot_bytes(to, d, l), slot_bytes(from, s, l), d->bytes < s->bytes ? d->bytes : s->bytes);
     return;
   }
-  uint64_t value;
-  if (s->is_reg) {
-    value = s->bits == 1 ? from->preds[s->row] >> l & 1 : slot_row(from, w, s->row)[l];
-  } else {
-    memcpy(bytes, from->params + (size_t)l * from->func->param_bytes + s->offset,
-           s->bytes < 8 ? s->bytes : 8);
-    value = memory_number(bytes, 8);
-  }
-  if (d->is_reg && d->bits == 1) {
-    mask_put(&to->preds[d->row], UINT32_C(1) << l, value & 1 ? ALL_LANES : 0);
-  } else if (d->is_reg) {
-    ((uint64_t *)(uintptr_t)slot_row(to, w, d->row))[l] =
-        evalint_zext(d->bits > 64 ? 64 : d->bits, value);
-    if (s->is_reg && s->bits > 1) undefined_copy(w, to, d->row, from, s->row, l);
-    else if (to->undefined) to->undefined[d->row] &= ~(UINT32_C(1) << l);
-  } else {
-    memory_put_number(bytes, value, 8);
-    memcpy(to->params + (size_t)l * to->func->param_bytes + d->offset, bytes,
-           d->bytes < 8 ? d->bytes : 8);
-  }
+  frame_put(w, to, d, l, frame_get(w, from, s, l));
+  if (!d->is_reg || d->bits == 1) return;
+  if (s->is_reg && s->bits > 1) undefined_copy(w, to, d->row, from, s->row, l);
+  else if (to->undefined) undefined_put_mask(to->undefined, d->row, UINT32_C(1) << l, 0);
 }
 
 /* Parameters whose address is taken get their copy in local memory. */
@@ -111,9 +110,7 @@ static void copy_params_to_stack(struct warp *w, struct frame *frame, uint32_t m
     if (f->param_copies[i] == 0) continue;
     FOR_LANES(l, mask) {
       uint64_t at = frame->local_base[l] + f->param_copies[i] - 1;
-      memcpy(w->local[l].bytes + at,
-             frame->params + (size_t)l * f->param_bytes + f->formals[i].offset,
-             f->formals[i].bytes);
+      memcpy(w->local[l].bytes + at, slot_bytes(frame, &f->formals[i], l), f->formals[i].bytes);
       memset(w->local[l].written + at, SHADOW_WRITTEN, f->formals[i].bytes);
     }
   }

@@ -103,13 +103,13 @@ static int64_t as_integer(uint16_t type, unsigned bits, uint64_t v) {
   return ptx_mod_row(type)->kind == 's' ? evalint_sext(bits, v) : (int64_t)v;
 }
 
-static bool touch(struct warp *w, const struct inst *in, unsigned l, uint64_t address,
-                  unsigned bytes, uint8_t *value, bool is_write) {
+static bool access_memory(struct warp *w, const struct inst *in, unsigned l, uint64_t address,
+                          unsigned bytes, uint8_t *value, bool is_write) {
   struct access at;
   if (!memory_find(w, l, address, in->window, bytes, bytes, is_write, &at)) return false;
   if (!race_allows(w, l, in, &at, bytes, is_write ? value : NULL)) return false;
   memcpy(is_write ? at.at : value, is_write ? value : at.at, bytes);
-  if (is_write && at.written) memset(at.written, 1, bytes);
+  if (is_write && at.written) memset(at.written, SHADOW_WRITTEN, bytes);
   if (is_write || memory_is_defined(w, &at, bytes)) return true;
   finding_report(w, l, SIM_UNINITIALIZED, "loads a matrix from uninitialized memory");
   return false;
@@ -142,8 +142,9 @@ static bool get_shared(struct warp *w, const struct inst *in, const struct matri
                        enum matrix_operand which, uint32_t i, uint32_t k, uint64_t *v) {
   unsigned bits = x->part[which].bits, bytes = bits < 8 ? 1 : bits / 8u;
   uint8_t value[8];
-  if (!touch(w, in, 0, shared_place(x, which, i + (which == MATRIX_A ? x->row : x->column), k),
-             bytes, value, false))
+  if (!access_memory(w, in, 0,
+                     shared_place(x, which, i + (which == MATRIX_A ? x->row : x->column), k), bytes,
+                     value, false))
     return false;
   *v = evalint_zext(bits, memory_number(value, bytes) >> (bits < 8 ? k % 8 : 0));
   return true;
@@ -191,7 +192,7 @@ static uint64_t sum_of(const struct inst *in, const struct matrix *x, const uint
   return c;
 }
 
-static bool whole_warp(struct warp *w, uint32_t mask) {
+static bool check_whole_warp(struct warp *w, uint32_t mask) {
   if (mask == ALL_LANES) return true;
   finding_report(w, lane_first(mask), SIM_MISSING_LANES,
                  "executes a matrix instruction without all lanes of its warp");
@@ -216,7 +217,7 @@ static void multiply(struct warp *w, const struct inst *in, const struct matrix 
 }
 
 /* Undefined accumulators stay undefined; a and b count as defined. */
-static void define(struct warp *w, const struct matrix *x) {
+static void define_results(struct warp *w, const struct matrix *x) {
   const struct matrix_part *c = &x->part[MATRIX_C], *d = &x->part[MATRIX_D];
   bool adds = !x->from_zero && c->count == d->count;
   for (uint32_t i = 0; i < d->count && w->frame->undefined; i++)
@@ -227,13 +228,13 @@ static void define(struct warp *w, const struct matrix *x) {
 void matrix_mma(struct warp *w, const struct inst *in, uint32_t mask) {
   struct matrix x = *in->matrix;
   struct tile t;
-  if (!whole_warp(w, mask)) return;
+  if (!check_whole_warp(w, mask)) return;
   for (x.quad = 0; x.quad < (x.quads ? 4 : 1); x.quad++) {
     gather(w, in, &x, MATRIX_A, t.a);
     gather(w, in, &x, MATRIX_B, t.b);
     multiply(w, in, &x, &t);
   }
-  define(w, &x);
+  define_results(w, &x);
 }
 
 /* --- wgmma ------------------------------------------------------------------------------------ */
@@ -265,7 +266,7 @@ static uint64_t multiply_columns(struct warp *w, const struct inst *in, struct m
 
 void matrix_wgmma(struct warp *w, const struct inst *in, uint32_t mask) {
   struct matrix x = *in->matrix;
-  if (!whole_warp(w, mask)) return;
+  if (!check_whole_warp(w, mask)) return;
   if ((w->index | 3) >= w->block->warp_count) {
     finding_report(w, 0, SIM_MISSING_LANES,
                    "executes wgmma.mma_async without all four warps of its warpgroup");
@@ -275,7 +276,7 @@ void matrix_wgmma(struct warp *w, const struct inst *in, uint32_t mask) {
     if (x.descriptors[i] != NO_ROW) x.where[i] = row_of(w, x.descriptors[i])[0];
   x.row = w->index % 4 * 16;
   x.from_zero = !((w->preds[x.keeps] & 1) ^ x.keeps_negated);
-  define(w, &x);
+  define_results(w, &x);
   struct product p = {in, x, w->product_group, multiply_columns(w, in, x, false)};
   for (uint32_t i = 0; i < x.part[MATRIX_D].count && w->sim->launch->check_uninitialized; i++)
     if (x.part[MATRIX_D].regs[i] != NO_ROW)
@@ -286,13 +287,13 @@ void matrix_wgmma(struct warp *w, const struct inst *in, uint32_t mask) {
 
 void matrix_wgmma_commit(struct warp *w, const struct inst *in, uint32_t mask) {
   (void)in;
-  if (whole_warp(w, mask)) w->product_group++;
+  if (check_whole_warp(w, mask)) w->product_group++;
 }
 
 /* Checks that the inputs of the groups that end are unchanged. */
 void matrix_wgmma_wait(struct warp *w, const struct inst *in, uint32_t mask) {
   uint32_t kept = 0, still = 0, first = w->product_group - (uint32_t)in->imm;
-  if (!whole_warp(w, mask)) return;
+  if (!check_whole_warp(w, mask)) return;
   for (uint32_t i = 0; i < w->products.count && !w->stopped; i++) {
     const struct product *p = &w->products.data[i];
     if ((int32_t)(p->group - first) >= 0) w->products.data[kept++] = *p;
@@ -319,7 +320,7 @@ void matrix_fragment(struct warp *w, const struct inst *in, uint32_t mask) {
   unsigned bytes = p->bits / 8u, size = p->bits == 64 ? 64 : 32;
   uint32_t each = p->rows * p->cols / LANES, held = p->count * size / p->bits;
   bool is_store = in->flags;
-  if (!whole_warp(w, mask)) return;
+  if (!check_whole_warp(w, mask)) return;
   FOR_LANES(l, mask)
   for (uint32_t e = 0; e < (is_store ? each : held); e++) {
     uint32_t linear = l * each + e % each, i = linear / p->cols, j = linear % p->cols;
@@ -331,7 +332,7 @@ void matrix_fragment(struct warp *w, const struct inst *in, uint32_t mask) {
     uint8_t value[8];
     if (is_store) v = get_bits(w, p, l, e);
     memory_put_number(value, v, bytes);
-    if (!touch(w, in, l, a[l] + (uint64_t)in->imm + offset, bytes, value, is_store)) return;
+    if (!access_memory(w, in, l, a[l] + (uint64_t)in->imm + offset, bytes, value, is_store)) return;
     if (is_store) continue;
     put_bits(w, p, l, e, memory_number(value, bytes));
   }
@@ -341,7 +342,7 @@ void matrix_fragment(struct warp *w, const struct inst *in, uint32_t mask) {
 void matrix_rows(struct warp *w, const struct inst *in, uint32_t mask) {
   const uint64_t *a = row_of(w, in->a);
   bool is_store = in->flags, transposed = in->is_signed;
-  if (!whole_warp(w, mask)) return;
+  if (!check_whole_warp(w, mask)) return;
   for (unsigned q = 0; q < in->count; q++) {
     uint8_t rows[8][16];
     for (unsigned l = 0; l < LANES; l++)
@@ -353,7 +354,8 @@ void matrix_rows(struct warp *w, const struct inst *in, uint32_t mask) {
         rows[r][2 * c + 1] = (uint8_t)(v >> 8);
       }
     for (unsigned r = 0; r < 8; r++)
-      if (!touch(w, in, q * 8 + r, a[q * 8 + r] + (uint64_t)in->imm, 16, rows[r], is_store)) return;
+      if (!access_memory(w, in, q * 8 + r, a[q * 8 + r] + (uint64_t)in->imm, 16, rows[r], is_store))
+        return;
     for (unsigned l = 0; l < LANES && !is_store && in->rows[1 + q] != NO_ROW; l++) {
       uint64_t v = 0;
       for (unsigned e = 0; e < 2; e++) {
@@ -367,7 +369,7 @@ void matrix_rows(struct warp *w, const struct inst *in, uint32_t mask) {
 
 void matrix_transpose(struct warp *w, const struct inst *in, uint32_t mask) {
   uint64_t a[LANES];
-  if (!whole_warp(w, mask)) return;
+  if (!check_whole_warp(w, mask)) return;
   memcpy(a, row_of(w, in->a), sizeof a);
   for (unsigned l = 0; l < LANES; l++) {
     uint64_t v = 0;

@@ -40,8 +40,8 @@ static bool out_of_bounds(struct warp *w, unsigned lane, uint64_t address, unsig
                           uint64_t bytes, bool is_write) {
   const char *verb = is_write ? "writes" : "reads";
   struct sim *s = w->sim;
-  uint64_t number = in_window(address) >> OBJECT_SHIFT;
-  uint64_t offset = address & ((UINT64_C(1) << OBJECT_SHIFT) - 1);
+  uint64_t number = object_number(in_window(address));
+  uint64_t offset = in_object(address);
   char hex[20];
   static const char digits[] = "0123456789abcdef";
   for (int i = 0; i < 16; i++) hex[i] = digits[address >> (60 - 4 * i) & 15];
@@ -73,8 +73,8 @@ static bool out_of_bounds(struct warp *w, unsigned lane, uint64_t address, unsig
 static bool find_object(struct warp *w, uint64_t address, uint64_t bytes, struct access *at,
                         bool is_write, unsigned lane) {
   struct sim *s = w->sim;
-  uint64_t number = in_window(address) >> OBJECT_SHIFT;
-  uint64_t offset = address & ((UINT64_C(1) << OBJECT_SHIFT) - 1);
+  uint64_t number = object_number(in_window(address));
+  uint64_t offset = in_object(address);
   if (number == 0 || number >= s->objects.count) return false;
   struct object *o = &s->objects.data[number];
   if (o->freed || offset > o->size || bytes > o->size - offset) return false;

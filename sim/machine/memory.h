@@ -74,7 +74,7 @@ static inline bool memory_find_common(const struct warp *w, unsigned lane, uint6
   if (is_local)
     return memory_find_local(w, lane, window == WINDOW_LOCAL ? address : in_window(address), bytes,
                              align, at);
-  uint64_t number = address >> OBJECT_SHIFT, offset = address & ((UINT64_C(1) << OBJECT_SHIFT) - 1);
+  uint64_t number = object_number(address), offset = in_object(address);
   if (number - 1 >= s->objects.count - 1 || (window != WINDOW_GLOBAL && window != WINDOW_COUNT))
     return false;
   struct object *o = &s->objects.data[number];

@@ -1,5 +1,4 @@
 /* See native.h. Arguments are in registers or in the caller's parameter area. */
-#include "ir/evalint.h"
 #include "sim/machine/finding.h"
 #include "sim/machine/memory.h"
 #include "sim/machine/native.h"
@@ -15,24 +14,11 @@ struct native {
 
 static uint64_t argument(const struct warp *w, const struct call_info *c, uint32_t i,
                          unsigned lane) {
-  if (i >= c->argument_count) return 0;
-  const struct slot *s = &c->arguments[i];
-  if (s->is_reg) return row_of(w, s->row)[lane];
-  const uint8_t *at = w->frame->params + (size_t)lane * w->frame->func->param_bytes + s->offset;
-  uint64_t v = 0;
-  for (uint32_t k = 0; k < s->bytes && k < 8; k++) v |= (uint64_t)at[k] << (8 * k);
-  return v;
+  return i < c->argument_count ? frame_get(w, w->frame, &c->arguments[i], lane) : 0;
 }
 
 static void result(struct warp *w, const struct call_info *c, unsigned lane, uint64_t v) {
-  if (c->result_count == 0) return;
-  const struct slot *s = &c->results[0];
-  if (s->is_reg) {
-    row_of(w, s->row)[lane] = evalint_zext(s->bits, v);
-    return;
-  }
-  uint8_t *at = w->frame->params + (size_t)lane * w->frame->func->param_bytes + s->offset;
-  for (uint32_t k = 0; k < s->bytes && k < 8; k++) at[k] = (uint8_t)(v >> (8 * k));
+  if (c->result_count) frame_put(w, w->frame, &c->results[0], lane, v);
 }
 
 static void run_vprintf(struct warp *w, const struct call_info *c, unsigned lane) {
@@ -48,7 +34,7 @@ static void run_malloc(struct warp *w, const struct call_info *c, unsigned lane)
 }
 
 static void run_free(struct warp *w, const struct call_info *c, unsigned lane) {
-  uint64_t address = argument(w, c, 0, lane), number = address >> OBJECT_SHIFT;
+  uint64_t address = argument(w, c, 0, lane), number = object_number(address);
   if (address == 0) return;
   struct sim *s = w->sim;
   if (number >= s->objects.count || memory_object_address((uint32_t)number) != address ||

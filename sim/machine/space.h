@@ -40,7 +40,7 @@ static inline uint64_t align_up(uint64_t at, uint64_t align) {
   return align ? (at + align - 1) / align * align : at;
 }
 
-/* Who accessed which bytes when (race.c): pages of cells, allocated on first use. */
+/* Which threads accessed the bytes, and when (race.c): pages of cells, allocated on first use. */
 struct shadow {
   struct race_cell **pages;
   uint32_t since; /* marks before that time are of former users */

@@ -16,7 +16,7 @@ static bool is_traced(const struct warp *w, uint32_t all) {
          all >> l->trace_thread % LANES & 1;
 }
 
-static void hand_out(struct sim *s) {
+static void flush_line(struct sim *s) {
   s->launch->trace(s->launch->trace_data, (struct nvm_text){s->trace.bytes, s->trace.length});
   s->trace.length = 0;
 }
@@ -26,11 +26,11 @@ static void write_results(struct sim *s) {
   const struct func *f = s->traced_frame->func;
   f->front->trace(s->traced_frame, s->traced, s->launch->trace_thread % LANES, true, &s->trace);
   s->traced = NULL;
-  hand_out(s);
+  flush_line(s);
 }
 
 void trace_end(struct sim *s) {
-  if (s->trace.length) hand_out(s);
+  if (s->trace.length) flush_line(s);
   s->traced = NULL;
 }
 
@@ -54,7 +54,7 @@ void trace_instruction(struct warp *w, const struct inst *in, uint32_t mask, uin
     return;
   }
   textbuf_puts(&s->trace, " (not executed)");
-  hand_out(s);
+  flush_line(s);
 }
 
 void trace_hex(struct textbuf *out, uint64_t v) {

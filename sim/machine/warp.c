@@ -257,8 +257,8 @@ static bool check_callee(struct warp *w, const struct func *f, const struct call
 }
 
 /* Lanes `mask` of the current frame, whose split is *s, enter f. */
-static void enter(struct warp *w, struct split *s, const struct func *f, const struct call_info *c,
-                  uint32_t mask) {
+static void enter_function(struct warp *w, struct split *s, const struct func *f,
+                           const struct call_info *c, uint32_t mask) {
   if (!check_callee(w, f, c, lane_first(mask))) return;
   if (f->native && f->ptx->is_declaration) {
     native_call(w, f->native, c, mask);
@@ -280,10 +280,10 @@ static void enter(struct warp *w, struct split *s, const struct func *f, const s
 }
 
 /* s: the lanes that call; the other lanes have a split of their own already. */
-static void call(struct warp *w, struct split *s, const struct inst *in) {
+static void call_function(struct warp *w, struct split *s, const struct inst *in) {
   const struct call_info *c = in->call;
   if (c->callee) {
-    enter(w, s, c->callee, c, s->mask);
+    enter_function(w, s, c->callee, c, s->mask);
     return;
   }
   struct frame *caller = s->frame;
@@ -300,11 +300,11 @@ static void call(struct warp *w, struct split *s, const struct inst *in) {
       s->mask &= ~same;
       t = add_split(w, same, caller, pc);
     }
-    enter(w, t, code_at(w->sim, target), c, same);
+    enter_function(w, t, code_at(w->sim, target), c, same);
   }
 }
 
-static void leave(struct warp *w, struct split *s) {
+static void return_from_function(struct warp *w, struct split *s) {
   struct frame *frame = s->frame, *caller = frame->parent;
   uint32_t mask = s->mask;
   if (!caller) {
@@ -401,8 +401,8 @@ static void do_event(struct warp *w, struct split *s, const struct inst *in, uin
   switch ((enum inst_kind)in->kind) {
     case INST_BRANCH: s->pc = (uint32_t)in->imm; break;
     case INST_BRANCH_TABLE: branch_by_table(w, s, in); break;
-    case INST_CALL: call(w, s, in); break;
-    case INST_RETURN: leave(w, s); break;
+    case INST_CALL: call_function(w, s, in); break;
+    case INST_RETURN: return_from_function(w, s); break;
     case INST_EXIT:
       lanes_exit(w, s->frame, s->mask);
       s->mask = 0;

@@ -133,6 +133,11 @@ void frame_free(struct frame *frame);
 bool frame_add_lanes(struct warp *w, struct frame *frame, uint32_t mask);
 /* Makes the frame the one whose rows the warp's instructions address. */
 void frame_enter(struct warp *w, struct frame *frame);
+/* The number in a parameter or result of a call, of at most 8 bytes. */
+uint64_t frame_get(const struct warp *w, const struct frame *f, const struct slot *s,
+                   unsigned lane);
+void frame_put(const struct warp *w, struct frame *f, const struct slot *s, unsigned lane,
+               uint64_t value);
 /* Copies the call's arguments into the callee's frame, the results back into the caller's. */
 void frame_pass_arguments(struct warp *w, struct frame *callee, const struct frame *caller,
                           const struct call_info *c, uint32_t mask);

@@ -69,24 +69,19 @@ static bool with_carry(struct decoder *d) {
 
 static bool is_shift(enum ptx_op op) { return op == PTX_SHL || op == PTX_SHR; }
 
+/* The row of scalar_int's table; 0xff: none. */
 static uint8_t permute_mode(uint16_t mode) {
-  switch (mode) {
-    case PTX_MOD_F4E: return 0;
-    case PTX_MOD_B4E: return 1;
-    case PTX_MOD_RC8: return 2;
-    case PTX_MOD_ECL: return 3;
-    case PTX_MOD_ECR: return 4;
-    case PTX_MOD_RC16: return 5;
-    default: return 0xff;
-  }
+  static const uint16_t modes[] = {PTX_MOD_F4E, PTX_MOD_B4E, PTX_MOD_RC8,
+                                   PTX_MOD_ECL, PTX_MOD_ECR, PTX_MOD_RC16};
+  for (uint8_t i = 0; i < sizeof modes / sizeof *modes; i++)
+    if (modes[i] == mode) return i;
+  return 0xff;
 }
 
 static bool int_op(struct decoder *d) {
   struct inst *in = d->in;
   enum ptx_op op = (enum ptx_op)d->e->op;
   uint16_t type = d->words.type[0], second = type, third = type;
-  set_type(in, type);
-  set_flags(d);
   if (d->words.hi || d->words.shiftamt) in->flags |= FLAG_HIGH;
   if (d->words.clamp) in->flags |= FLAG_SAT;
   if (op == PTX_SUB && d->words.sat) in->flags |= FLAG_HIGH;
@@ -115,8 +110,6 @@ static bool int_op(struct decoder *d) {
 static bool float_op(struct decoder *d) {
   struct inst *in = d->in;
   uint16_t type = d->words.type[0];
-  set_type(in, type);
-  set_flags(d);
   if (d->words.type_count > 1) return decoder_unsupported(d, NULL);
   decoder_operands(d, type, type, type);
   lane_fn *fn = scalar_float(d, (enum ptx_op)d->e->op);
@@ -331,58 +324,32 @@ static bool cvt_op(struct decoder *d) {
   uint16_t from = d->words.type[1];
   set_flags(d);
   decoder_operands(d, from, from, from);
-  lane_fn *fn = scalar_convert(d);
-  return finish(d, fn);
+  return finish(d, scalar_convert(d));
+}
+
+/* An operation of scalar_int or scalar_float; false: none. */
+static bool arithmetic(struct decoder *d) {
+  struct inst before = *d->in;
+  uint16_t type = d->words.type[0];
+  enum ptx_op op = (enum ptx_op)d->e->op;
+  set_type(d->in, type);
+  set_flags(d);
+  if (is_float(type) ? scalar_float(d, op) != NULL : scalar_int(d, op) != NULL)
+    return is_float(type) ? float_op(d) : int_op(d);
+  *d->in = before;
+  return false;
 }
 
 bool decode_alu(struct decoder *d) {
-  uint16_t type = d->words.type[0];
+  bool is_pred = d->words.type[0] == PTX_MOD_PRED;
   if (with_carry(d)) return true;
   if (d->e->op >= PTX_VADD && d->e->op <= PTX_VSET4) return decode_video(d);
   switch (d->e->op) {
-    case PTX_ADD:
-    case PTX_SUB:
-    case PTX_MUL:
-    case PTX_MAD:
-    case PTX_DIV:
-    case PTX_ABS:
-    case PTX_NEG:
-    case PTX_MIN:
-    case PTX_MAX: return is_float(type) ? float_op(d) : int_op(d);
-    case PTX_FMA:
-    case PTX_RCP:
-    case PTX_SQRT:
-    case PTX_RSQRT:
-    case PTX_SIN:
-    case PTX_COS:
-    case PTX_LG2:
-    case PTX_EX2:
-    case PTX_TANH:
-    case PTX_COPYSIGN: return float_op(d);
     case PTX_AND:
     case PTX_OR:
     case PTX_XOR:
-    case PTX_NOT: return type == PTX_MOD_PRED ? logic_of_preds(d) : int_op(d);
-    case PTX_LOP3: return d->words.bool_op ? lop3_with_pred(d) : int_op(d);
-    case PTX_MUL24:
-    case PTX_MAD24:
-    case PTX_SAD:
-    case PTX_REM:
-    case PTX_POPC:
-    case PTX_CLZ:
-    case PTX_BFIND:
-    case PTX_BREV:
-    case PTX_BFE:
-    case PTX_SZEXT:
-    case PTX_BMSK:
-    case PTX_FNS:
-    case PTX_DP4A:
-    case PTX_DP2A:
-    case PTX_CNOT:
-    case PTX_SHF:
-    case PTX_SHL:
-    case PTX_SHR:
-    case PTX_PRMT: return int_op(d);
+    case PTX_NOT: return is_pred ? logic_of_preds(d) : arithmetic(d);
+    case PTX_LOP3: return d->words.bool_op ? lop3_with_pred(d) : arithmetic(d);
     case PTX_BFI: return insert_op(d);
     case PTX_SETP:
     case PTX_SET: return compare_op(d);
@@ -391,6 +358,6 @@ bool decode_alu(struct decoder *d) {
     case PTX_SLCT: return slct_op(d);
     case PTX_MOV: return mov_op(d);
     case PTX_CVT: return cvt_op(d);
-    default: return false;
+    default: return arithmetic(d);
   }
 }

@@ -44,7 +44,7 @@ static bool initialize(struct sim *s, const struct ptx_variable *v) {
   if (v->init_count == 0 || v->type == PTX_MOD_SAMPLERREF) return true;
   const struct sim_symbol *symbol = symbol_find(s, symbol_text(s, v->name));
   if (!symbol || (symbol->window != WINDOW_GLOBAL && symbol->window != WINDOW_CONST)) return true;
-  struct object *o = &s->objects.data[symbol->address >> OBJECT_SHIFT];
+  struct object *o = &s->objects.data[object_number(symbol->address)];
   uint64_t bytes = ptx_mod_row(v->type)->bits / 8, at = 0;
   for (uint32_t i = 0; i < v->init_count; i++, at += bytes) {
     uint64_t bits;

@@ -1,4 +1,4 @@
-/* What one lane computes: the functions behind PTX's instructions, some of which IR uses too.
+/* What one lane computes: the functions of PTX's instructions, some of which IR uses too.
  *
  * Integer operations are those of ir/evalint.h, floating-point ones those of ir/evalfloat.h, or of
  * the host where its results are the same. Each scalar_*() chooses by a decoded instruction; NULL:

@@ -58,7 +58,7 @@ static void write_operand(struct ptx_tracer *t, const struct ptx_operand *o, uin
 }
 
 /* The line from `begin` on without the tabs and the end that the printer gives it. */
-static void straighten(struct textbuf *out, size_t begin) {
+static void normalize_blanks(struct textbuf *out, size_t begin) {
   size_t to = begin;
   for (size_t i = begin; i < out->length; i++) {
     char c = out->bytes[i] == '\t' ? ' ' : out->bytes[i];
@@ -77,7 +77,7 @@ void trace_ptx(const struct frame *frame, const struct inst *in, unsigned lane, 
   if (!results) {
     size_t begin = out->length;
     ptx_print_entry(f, e, out);
-    straighten(out, begin);
+    normalize_blanks(out, begin);
     while (out->length < begin + 44) textbuf_char(out, ' ');
     textbuf_puts(out, " //");
     if (!ptx_reg_is_none(e->guard)) write_register(&t, e->guard, PTX_MOD_PRED);
