@@ -28,6 +28,7 @@ bool evalfloat_is_zero(enum float_format f, uint64_t a);
 /* Subnormals become zero of their sign. */
 uint64_t evalfloat_flush(enum float_format f, uint64_t a);
 
+/* The number 1; the mask of the sign bit. */
 uint64_t evalfloat_one(enum float_format f);
 static inline uint64_t evalfloat_sign(enum float_format f) {
   return UINT64_C(1) << (float_shapes[f].bits - 1);

@@ -76,6 +76,7 @@ struct nvm_type ir_shape_number_type(const struct nvm_module *m, struct nvm_type
 /* The scalars of a constant, in order; false where a value is not known here. */
 bool ir_constant(struct sim *s, struct nvm_value v, struct eval_lane *out, uint32_t count);
 
+/* WINDOW_COUNT: generic. */
 enum window ir_address_window(uint32_t address_space);
 /* The base that makes a pointer of the type generic. */
 uint64_t ir_address_base(const struct nvm_module *m, struct nvm_type pointer);

@@ -90,6 +90,7 @@ uint32_t ir_emit_line(const struct ir_decoder *d, struct nvm_inst_id id);
 
 /* --- ir_call.c, ir_snippet.c: calls ----------------------------------------------------------- */
 
+/* Decodes a call. */
 void ir_call(struct ir_decoder *d);
 /* Before registers get rows: makes the snippets of the function's calls. */
 void ir_snippet_find(struct ir_decoder *d);

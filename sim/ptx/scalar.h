@@ -8,8 +8,11 @@
 
 #include "sim/ptx/decoder.h"
 
+/* Of an operation on integers, on floats; d->in has its type and flags. */
 lane_fn *scalar_int(const struct decoder *d, enum ptx_op op);
 lane_fn *scalar_float(const struct decoder *d, enum ptx_op op);
+/* Of the comparison of the modifiers, on operands of the type; of cvt. These set fields of d->in.
+ */
 lane_fn *scalar_compare(const struct decoder *d, uint16_t type);
 lane_fn *scalar_convert(struct decoder *d);
 /* Arithmetic, rounded to nearest, on the host; NULL: the host does not compute it. */
