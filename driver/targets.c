@@ -146,11 +146,11 @@ static void list_text(void) {
     put_ptx(c->min_ptx);
     printf("  %-7s  %-8s  %5u  %4u KB  %-6s  %s%s\n", family_name(c), features,
            tgt_limit(c, TGT_LIMIT_WARPS_PER_SM), tgt_limit(c, TGT_LIMIT_SHARED_PER_SM) / 1024,
-           tgt_limits_of(c)->name, c->product, c->placeholder ? " (a name without hardware)" : "");
+           tgt_limits_of(c)->name, c->product, c->placeholder ? " (no hardware)" : "");
   }
   puts(
-      "\nPTX is the lowest version that knows the CPU, warps and shared memory are per SM.\n"
-      "`nvmini targets CPU` shows all of one: what runs on it, what it unlocks.");
+      "\nPTX: the lowest version that supports the CPU; warps and shared memory are per SM.\n"
+      "`nvmini targets CPU` describes one CPU: compatibility, instructions, limits.");
 }
 
 static void show_limits(const struct tgt_cpu *cpu) {
@@ -166,7 +166,7 @@ static void show_limits(const struct tgt_cpu *cpu) {
 
 /* `runs`: CPUs whose PTX runs on this one; otherwise CPUs that run PTX for this one. */
 static void show_compatible(const struct tgt_cpu *cpu, bool runs) {
-  puts(runs ? "\nPTX for these runs on it" : "\nits PTX runs on");
+  puts(runs ? "\nruns PTX for" : "\nits PTX runs on");
   int column = 0;
   for (unsigned i = 0; i < TGT_CPU_COUNT; i++) {
     if (!(runs ? tgt_can_run(nth_cpu(i), cpu) : tgt_can_run(cpu, nth_cpu(i)))) continue;
@@ -180,8 +180,7 @@ static void show_text(const struct tgt_cpu *cpu) {
   const struct tgt_described *family = tgt_family_of(cpu->family);
   char features[64];
   feature_names(cpu, features, sizeof features);
-  printf("%s: %s%s\n", cpu->name, cpu->product,
-         cpu->placeholder ? " (a name without hardware)" : "");
+  printf("%s: %s%s\n", cpu->name, cpu->product, cpu->placeholder ? " (no hardware)" : "");
   printf("  SM %u, full version %u, __CUDA_ARCH__ %u\n  lowest PTX ", cpu->sm, cpu->full_sm,
          tgt_cuda_arch(cpu));
   put_ptx(cpu->min_ptx);
@@ -194,7 +193,7 @@ static void show_text(const struct tgt_cpu *cpu) {
   show_gains("", cpu, measure_of(cpu));
   const struct tgt_cpu *next = neighbour(cpu, 1, false);
   show_gains(" (the next CPU)", next, cpu);
-  show_gains(" (what the next CPU drops)", cpu, next);
+  show_gains(" (dropped by the next CPU)", cpu, next);
   show_limits(cpu);
 }
 
@@ -310,8 +309,7 @@ static void page_cpus(void) {
     const struct tgt_cpu *c = nth_cpu(i);
     char features[64];
     feature_names(c, features, sizeof features);
-    printf("| `%s` | %s%s | ", c->name, c->product,
-           c->placeholder ? " (a name without hardware)" : "");
+    printf("| `%s` | %s%s | ", c->name, c->product, c->placeholder ? " (no hardware)" : "");
     put_ptx(c->min_ptx);
     printf(" | %s%s | %u | ", tgt_source_of(c->version_source)->name,
            c->version_unverified ? ", not verified" : "", c->ptx_code);
@@ -330,8 +328,8 @@ static void page_families(void) {
 
 static void page_features(void) {
   puts(
-      "\n## Features\n\nAn index is the feature's bit and never changes. CPUs are features too: "
-      "each is the bit of its own name.\n\n| feature | index | meaning |\n|---|---|---|");
+      "\n## Features\n\nAn index is the feature's bit and never changes. Each CPU is also a "
+      "feature.\n\n| feature | index | meaning |\n|---|---|---|");
   for (unsigned i = 0; i < TGT_FEATURE_COUNT; i++) {
     const struct tgt_feature *f = &tgt_features()[i];
     printf("| `%s` | %u | %s |\n", f->key, f->index, f->description);
@@ -351,8 +349,8 @@ static const char *action_name(enum tgt_action action) {
 
 static void page_types(void) {
   puts(
-      "\n## Types\n\nWhat becomes of a value before instructions are selected.\n\n"
-      "| type | first CPU | there | before |\n|---|---|---|---|");
+      "\n## Types\n\nLegalization of values before instruction selection.\n\n"
+      "| type | first CPU | from there on | before |\n|---|---|---|---|");
   for (int i = 0; i < TGT_LEGALITY_COUNT; i++) {
     const struct tgt_legality *t = &tgt_legalities()[i];
     printf("| %s | ", t->name);
@@ -365,7 +363,8 @@ static void page_types(void) {
 
 static void page_differences(void) {
   puts(
-      "\n## Where the sources disagree\n\n| about | what they say, and what the table follows "
+      "\n## Disagreements between sources\n\n| subject | sources, and the one that the table "
+      "follows "
       "|\n|---|---|");
   for (int i = 0; i < TGT_DIFFERS_COUNT; i++)
     printf("| %s | %s |\n", tgt_differences()[i].name, tgt_differences()[i].description);
@@ -376,9 +375,7 @@ static void page_differences(void) {
 }
 
 static void print_page(void) {
-  puts(
-      "# Targets\n\nMade from `target/nvptx.def` by `nvmini targets --format markdown`; edit the "
-      "table.\n");
+  puts("# Targets\n\nGenerated from `target/nvptx.def` by `nvmini targets --format markdown`.\n");
   page_cpus();
   page_families();
   page_features();

@@ -14,22 +14,10 @@ const struct attr_info attr_table[ATTR_ID_COUNT] = {
 #undef ATTRIBUTE
 };
 
-/* strcmp() with a second string of `length` bytes. */
-static int compare_keyword(const char *word, const char *bytes, size_t length) {
-  int order = strncmp(word, bytes, length);
-  return order != 0 ? order : word[length] != 0;
-}
-
 enum attr_id attr_find(const char *keyword, size_t length) {
-  uint32_t low = ATTR_UNKNOWN + 1, high = ATTR_ID_COUNT;
-  while (low < high) {
-    uint32_t middle = (low + high) / 2;
-    int order = compare_keyword(attr_table[middle].keyword, keyword, length);
-    if (order == 0) return (enum attr_id)middle;
-    if (order < 0) low = middle + 1;
-    else high = middle;
-  }
-  return ATTR_UNKNOWN;
+  size_t count = ATTR_ID_COUNT - 1, row_bytes = sizeof *attr_table;
+  size_t k = text_search(attr_table + 1, count, row_bytes, (struct nvm_text){keyword, length});
+  return k == count ? ATTR_UNKNOWN : (enum attr_id)(k + 1);
 }
 
 static uint32_t attrs_hash(const struct nvm_attr *attrs, uint32_t count) {

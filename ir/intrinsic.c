@@ -17,24 +17,10 @@ const struct intrinsic_info intrinsic_table[INTRINSIC_COUNT] = {
 
 /* ---- Names ---- */
 
-/* strcmp() with a second string of `length` bytes. */
-static int compare_name(const char *row, const char *name, size_t length) {
-  size_t row_length = strlen(row), n = row_length < length ? row_length : length;
-  int order = memcmp(row, name, n);
-  if (order != 0) return order;
-  return row_length < length ? -1 : row_length > length;
-}
-
 static enum intrinsic_id find_exact(const char *name, size_t length) {
-  uint32_t low = 1, high = INTRINSIC_COUNT;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    int order = compare_name(intrinsic_table[middle].name, name, length);
-    if (order == 0) return (enum intrinsic_id)middle;
-    if (order < 0) low = middle + 1;
-    else high = middle;
-  }
-  return INTRINSIC_NONE;
+  size_t count = INTRINSIC_COUNT - 1, row_bytes = sizeof *intrinsic_table;
+  size_t k = text_search(intrinsic_table + 1, count, row_bytes, (struct nvm_text){name, length});
+  return k == count ? INTRINSIC_NONE : (enum intrinsic_id)(k + 1);
 }
 
 enum intrinsic_id intrinsic_find(const char *name, size_t length) {
@@ -469,7 +455,7 @@ static bool check_signature(const struct type_table *t, const char *signature, s
     }
     m.at = after;
   }
-  /* Again with everything bound: @I and i1@I of the result may stand before I. */
+  /* Again with everything bound: @I and i1@I of the result may precede I. */
   m.at = signature;
   m.position = -1;
   if (!match_type(&m, info->element)) return explain(&m, signature, info->element, why);

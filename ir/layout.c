@@ -8,8 +8,8 @@
  *   [n x T]  n allocations of T, aligned as T
  *   struct   members at their alignments in order, the end padded to the largest; packed: neither
  *
- * A composite's size is computed once and kept in the type table's memos, so that a type built of
- * n records costs n steps however often it is asked for. */
+ * A composite's size is computed once and kept in the type table's memos, so a type built of n
+ * records costs O(n) time in total. */
 #include "ir/layout.h"
 
 const struct nvm_layout nvm_layout_default = {

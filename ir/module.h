@@ -175,7 +175,7 @@ bool module_rename_symbol(struct nvm_module *m, struct nvm_value symbol, struct 
  * symbol_order becomes VALUE_NULL, which readers skip. */
 void module_remove_symbol(struct nvm_module *m, struct nvm_value symbol);
 
-/* Whether a definition stays if nothing in the module refers to it: others may. */
+/* Whether a definition must be kept although the module has no use of it: other modules may. */
 bool module_must_keep(const struct nvm_module *m, struct nvm_value symbol);
 
 static inline struct nvm_global *module_global(const struct nvm_module *m, struct nvm_value v) {
@@ -189,15 +189,15 @@ struct symbol *module_symbol(const struct nvm_module *m, struct nvm_value v);
 
 /* Interned call site. Index 0 when out of memory. */
 uint32_t module_call_site(struct nvm_module *m, struct call_site s);
-/* Adds an attachment to the front-to-back chain that *chain begins. */
+/* Appends an attachment to the chain at *chain. */
 bool module_attach(struct nvm_module *m, uint32_t *chain, struct nvm_str kind,
                    struct nvm_meta node);
-/* The same chain for somebody else; whoever adds to it gets one of his own then. */
+/* Shares the chain; it is copied on write. */
 uint32_t module_share_attachments(struct nvm_module *m, uint32_t chain);
 /* The node attached under `kind`, or {0}. */
 struct nvm_meta module_attachment(const struct nvm_module *m, uint32_t chain, struct nvm_str kind);
-/* The number of a sync scope name in memory_access.scope; new ones are added. UINT32_MAX where all
- * numbers are taken. */
+/* The number of a sync scope name in memory_access.scope; new names are added. UINT32_MAX if all
+ * numbers are in use. */
 enum { MODULE_MAX_SYNC_SCOPE = 255 };
 uint32_t module_sync_scope(struct nvm_module *m, struct nvm_str name);
 

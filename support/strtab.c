@@ -78,3 +78,21 @@ struct nvm_str strtab_find(const struct strtab *t, const char *bytes, size_t len
   if (length == 0) return (struct nvm_str){0};
   return (struct nvm_str){t->slots[strtab_slot(t, bytes, length, strtab_hash(bytes, length))]};
 }
+
+/* strcmp() with a second string of t.length bytes. */
+static int compare(const char *name, struct nvm_text t) {
+  size_t length = strlen(name);
+  int order = memcmp(name, t.bytes, length < t.length ? length : t.length);
+  return order != 0 ? order : (length > t.length) - (length < t.length);
+}
+
+size_t text_search(const void *rows, size_t count, size_t row_bytes, struct nvm_text text) {
+  for (size_t low = 0, high = count; low < high;) {
+    size_t middle = low + (high - low) / 2;
+    int order = compare(*(const char *const *)((const char *)rows + middle * row_bytes), text);
+    if (order == 0) return middle;
+    if (order < 0) low = middle + 1;
+    else high = middle;
+  }
+  return count;
+}

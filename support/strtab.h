@@ -52,6 +52,10 @@ static inline bool text_begins(struct nvm_text t, const char *s) {
   return t.length >= strlen(s) && memcmp(t.bytes, s, strlen(s)) == 0;
 }
 
+/* The index of the row whose first member, a `const char *`, equals the text, or `count`. Rows are
+ * `row_bytes` long and sorted as strcmp() does; O(log count). */
+size_t text_search(const void *rows, size_t count, size_t row_bytes, struct nvm_text text);
+
 /* The project's one hash function for bytes: the same in every run. */
 uint32_t strtab_hash(const char *bytes, size_t length);
 

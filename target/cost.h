@@ -59,7 +59,7 @@ unsigned cost_max_interleave_factor(const struct nvm_target *target,
                                     const struct occupancy_use *use, uint32_t live_registers,
                                     bool vectorized);
 
-/* ---- What things cost ---- */
+/* ---- Costs ---- */
 
 /* An operation on a type, element by element, or in pairs if the CPU has them. Division and square
  * root of float follow the target's prec_div and prec_sqrt. */

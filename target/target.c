@@ -52,33 +52,16 @@ bool tgt_is_ptx_version(unsigned version) {
   return false;
 }
 
-/* strcmp() with a first string of `length` bytes. */
-static int compare(const char *text, size_t length, const char *key) {
-  size_t key_length = strlen(key);
-  int order = memcmp(text, key, length < key_length ? length : key_length);
-  return order ? order : (length > key_length) - (length < key_length);
-}
-
 const struct tgt_cpu *tgt_find_cpu(const char *name, size_t length) {
-  for (size_t low = 0, high = TGT_CPU_COUNT; low < high;) {
-    size_t middle = low + (high - low) / 2;
-    int order = compare(name, length, cpu_names[middle].text);
-    if (order == 0) return &cpu_table[middle];
-    if (order < 0) high = middle;
-    else low = middle + 1;
-  }
-  return NULL;
+  struct nvm_text text = {name, length};
+  size_t k = text_search(cpu_names, TGT_CPU_COUNT, sizeof *cpu_names, text);
+  return k == TGT_CPU_COUNT ? NULL : &cpu_table[k];
 }
 
 const struct tgt_feature *tgt_find_feature(const char *key, size_t length) {
-  for (size_t low = 0, high = TGT_FEATURE_COUNT; low < high;) {
-    size_t middle = low + (high - low) / 2;
-    int order = compare(key, length, feature_table[middle].key);
-    if (order == 0) return &feature_table[middle];
-    if (order < 0) high = middle;
-    else low = middle + 1;
-  }
-  return NULL;
+  struct nvm_text text = {key, length};
+  size_t k = text_search(feature_table, TGT_FEATURE_COUNT, sizeof *feature_table, text);
+  return k == TGT_FEATURE_COUNT ? NULL : &feature_table[k];
 }
 
 /* ---- spelling suggestions ---- */
