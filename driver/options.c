@@ -301,7 +301,11 @@ void options_man(FILE *out) {
       roff_text(out, row->value);
       fputs("\n", out);
       roff_text(out, row->help);
-      if (row->initial[0] != '\0') fprintf(out, " (default: %s)", row->initial);
+      if (row->initial[0] != '\0') {
+        fputs(" (default: ", out);
+        roff_text(out, row->initial);
+        fputs(")", out);
+      }
       fputs("\n", out);
     }
   }

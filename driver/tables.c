@@ -16,18 +16,18 @@ static void show_op_flags(uint32_t flags) {
     uint32_t flag;
     const char *text;
   } names[] = {
-      {OPF_TERMINATOR, "ends a block"},
-      {OPF_COMMUTES, "commutes"},
+      {OPF_TERMINATOR, "terminator"},
+      {OPF_COMMUTES, "commutative"},
       {OPF_TRAPS, "must not be speculated"},
       {OPF_READS, "may read memory"},
       {OPF_WRITES, "may write memory"},
-      {OPF_WRAP, "takes nuw, nsw"},
-      {OPF_EXACT, "takes exact"},
-      {OPF_DISJOINT, "takes disjoint"},
-      {OPF_NNEG, "takes nneg"},
-      {OPF_GEPFLAGS, "takes inbounds, nusw, nuw"},
-      {OPF_SAMESIGN, "takes samesign"},
-      {OPF_FAST, "takes fast-math flags"},
+      {OPF_WRAP, "allows nuw, nsw"},
+      {OPF_EXACT, "allows exact"},
+      {OPF_DISJOINT, "allows disjoint"},
+      {OPF_NNEG, "allows nneg"},
+      {OPF_GEPFLAGS, "allows inbounds, nusw, nuw"},
+      {OPF_SAMESIGN, "allows samesign"},
+      {OPF_FAST, "allows fast-math flags"},
       {OPF_UNIQUE, "must not be merged"},
   };
   const char *separator = "  [";
