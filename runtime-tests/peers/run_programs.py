@@ -277,7 +277,7 @@ class Bench:
         """Clang's IR, which nvmini and clang's own optimizer take."""
         path = self.path(f"{cpu}.ll")
         if not os.path.exists(path):
-            self.clang(cpu, cpu, path, DEVICE)
+            self.clang(cpu, cpu, path, [*DEVICE, *(["-ffp-contract=off"] if self.program.nofma else [])]) # else each product is marked
         return path
 
     def variants(self, cpu):
