@@ -288,8 +288,9 @@ class Bench:
         contract = ["-ffp-contract=off"] if exact else ["-ffp-contract=fast"]
         yield "clang-O3", lambda out: run(["clang-19", "-x", "ir", "-w", "--target=nvptx64-nvidia-cuda", "-O3", "-S", *contract, raw, "-o", self.path(out)])
         if shutil.which("nvcc") and not self.options.no_nvcc:
-            yield "nvcc", lambda out: run(["nvcc", "-ptx", "-w", *(["-fmad=false"] if exact else []), "-arch", cpu.replace("sm", "compute"), *self.flags,
-                                           self.source, "-o", self.path(out)], cwd=self.place)
+            exactly = ["-fmad=false"] if exact else []
+            yield "nvcc", lambda out: run(["nvcc", "-ptx", "-w", "-extended-lambda", "-expt-relaxed-constexpr", *exactly, "-arch",
+                                           cpu.replace("sm", "compute"), *self.flags, self.source, "-o", self.path(out)], cwd=self.place)
         for level in self.options.levels:
             yield f"nvmini-{level}", lambda out, level=level: run(
                 [self.options.nvmini, "compile", f"-{level}", *(["--fma-level", "0"] if exact else []), "--cpu", cpu, raw, "-o", self.path(out)])
