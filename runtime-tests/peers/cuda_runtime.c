@@ -19,6 +19,7 @@
  * Not there: textures, graphs, groups of several devices. A cooperative launch is a launch. A
  * finding of the simulator ends the program with status 99. The signatures are those of the
  * vendor's cuda_runtime_api.h, which is not read here: handles are void pointers, enums ints. */
+#include <stddef.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -671,8 +672,14 @@ struct device_properties {
   size_t const_bytes;
   int major, minor;
   size_t texture_alignment, texture_pitch;
-  int processors;
+  int processors, integrated, maps_host_memory, texture_sizes[39];
+  size_t surface_alignment;
+  int concurrent_kernels, error_correction, pci[3], compute_only, copy_engines, unified_addressing;
+  int bus_width, l2_bytes, persisting_l2_bytes, processor_threads, stream_priorities, l1_caches[2];
+  size_t processor_shared_bytes;
+  int processor_registers, managed_memory;
 };
+_Static_assert(offsetof(struct device_properties, managed_memory) == 636, "as in CUDA 13");
 int cudaGetDeviceProperties(struct device_properties *p, int device);
 int cudaGetDeviceProperties(struct device_properties *p, int device) {
   (void)device;
@@ -686,6 +693,13 @@ int cudaGetDeviceProperties(struct device_properties *p, int device) {
                                   .grid = {0x7fffffff, 65535, 65535},
                                   .const_bytes = 65536,
                                   .major = 9,
-                                  .processors = PROCESSORS};
+                                  .processors = PROCESSORS,
+                                  .concurrent_kernels = 1,
+                                  .unified_addressing = 1,
+                                  .l2_bytes = 50 << 20,
+                                  .processor_threads = 2048,
+                                  .processor_shared_bytes = 233472,
+                                  .processor_registers = 65536,
+                                  .managed_memory = 1};
   return SUCCESS;
 }
