@@ -115,3 +115,8 @@ void effects_join_access_metadata(struct nvm_function *f, struct nvm_inst_id a,
                                   struct nvm_inst_id b, bool moves) {
   copy_kinds(f, a, a, 0, moves ? ACCESS_KINDS : FIRST_OF_MEMORY, b);
 }
+
+bool effects_is_lifetime_marker(const struct nvm_function *f, const struct nvm_inst *i) {
+  uint32_t id = call_intrinsic(f, i);
+  return id == INTRINSIC_lifetime_start || id == INTRINSIC_lifetime_end;
+}

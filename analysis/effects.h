@@ -64,5 +64,7 @@ void effects_copy_access_metadata(struct nvm_function *f, struct nvm_inst_id to,
  * place. */
 void effects_join_access_metadata(struct nvm_function *f, struct nvm_inst_id a,
                                   struct nvm_inst_id b, bool moves);
+/* A call of llvm.lifetime.start or end. */
+bool effects_is_lifetime_marker(const struct nvm_function *f, const struct nvm_inst *i);
 
 #endif

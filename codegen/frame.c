@@ -58,11 +58,6 @@ uint64_t frame_reserve(struct lower *l, uint64_t bytes, uint32_t align) {
   return at;
 }
 
-static uint32_t alloca_align(const struct lower *l, const struct nvm_inst *i) {
-  return layout_written_align(&l->module->layout, &l->module->types, (struct nvm_type){i->aux},
-                              i->flags & ALLOCA_ALIGN_MASK);
-}
-
 /* An alloca of constant size in the entry block. */
 static bool is_fixed_alloca(const struct lower *l, const struct nvm_inst *i, uint64_t *bytes) {
   nvm_u128 count = 1;
@@ -287,7 +282,7 @@ bool frame_plan(struct lower *l) {
   FOR_EACH_INST(f, f->entry, i) {
     struct variable v = {.inst = i, .over = w.variables.count};
     if (!is_fixed_alloca(l, function_inst(f, i), &v.bytes)) continue;
-    v.align = alloca_align(l, function_inst(f, i));
+    v.align = alloca_align(l->f, function_inst(f, i));
     if (!VEC_PUSH(&l->function_arena, &w.variables, v)) return false;
   }
   if (!share_places(&w)) return false;
@@ -338,7 +333,7 @@ struct ptx_reg frame_pointer(struct lower *l, uint64_t offset, uint32_t address_
 static void lower_dynamic_alloca(struct lower *l, const struct nvm_inst *i, struct ptx_reg to) {
   struct nvm_type type = {i->aux};
   uint64_t each = layout_alloc_size(&l->module->layout, &l->module->types, type);
-  uint32_t align = alloca_align(l, i);
+  uint32_t align = alloca_align(l->f, i);
   struct ptx_operand bytes = ptx_i((int64_t)each);
   if (i->operand_count) {
     struct nvm_value count = inst_operand(l->f, i, 0);

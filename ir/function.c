@@ -326,6 +326,24 @@ const struct nvm_attr *call_attribute(const struct nvm_function *f, const struct
   return attribute_of(f, call_site_of(f, i)->attributes, id);
 }
 
+bool alloca_is_single(const struct nvm_function *f, const struct nvm_inst *i) {
+  nvm_u128 count = 1;
+  return i->operand_count == 0 ||
+         (const_is_int(f->module, inst_operand(f, i, 0), &count) && count == 1);
+}
+
+uint64_t alloca_bytes(const struct nvm_function *f, const struct nvm_inst *i) {
+  const struct nvm_module *m = f->module;
+  struct nvm_type type = {i->aux};
+  bool known = alloca_is_single(f, i) && type_is_sized(&m->types, type);
+  return known ? layout_alloc_size(&m->layout, &m->types, type) : 0;
+}
+
+uint32_t alloca_align(const struct nvm_function *f, const struct nvm_inst *i) {
+  return layout_written_align(&f->module->layout, &f->module->types, (struct nvm_type){i->aux},
+                              i->flags & ALLOCA_ALIGN_MASK);
+}
+
 struct nvm_value phi_single_value(const struct nvm_function *f, struct nvm_inst_id i) {
   const struct nvm_inst *phi = function_inst(f, i);
   struct nvm_value single = VALUE_NULL;

@@ -178,6 +178,12 @@ struct nvm_value phi_single_value(const struct nvm_function *f, struct nvm_inst_
 bool phi_add(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_value v,
              struct nvm_block from);
 
+/* The variable of an alloca: whether it is one element, its size in bytes (0 unless it is one
+ * element of a sized type), its alignment in bytes. */
+bool alloca_is_single(const struct nvm_function *f, const struct nvm_inst *i);
+uint64_t alloca_bytes(const struct nvm_function *f, const struct nvm_inst *i);
+uint32_t alloca_align(const struct nvm_function *f, const struct nvm_inst *i);
+
 /* Calls: the callee (last operand), number of arguments, the call site record. */
 static inline struct nvm_value call_callee(const struct nvm_function *f, const struct nvm_inst *i) {
   return inst_operand(f, i, i->operand_count - 1);

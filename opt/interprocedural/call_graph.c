@@ -13,9 +13,7 @@ bool call_graph_is_static_alloca(const struct nvm_function *f, const struct nvm_
 }
 
 static bool is_marker(const struct nvm_function *f, const struct nvm_inst *call) {
-  uint32_t id = call_intrinsic(f, call);
-  return id == INTRINSIC_lifetime_start || id == INTRINSIC_lifetime_end ||
-         effects_call_is_debug(f, call);
+  return effects_is_lifetime_marker(f, call) || effects_call_is_debug(f, call);
 }
 
 static bool call_prevents_copying(const struct nvm_function *f, const struct nvm_inst *i) {

@@ -339,9 +339,7 @@ static bool reset_variable(struct inliner *l, struct nvm_inst_id alloca, struct 
                            struct nvm_inst_id before) {
   const struct nvm_inst *variable = function_inst(l->f, alloca);
   struct nvm_type type = {variable->aux};
-  nvm_u128 count;
-  if (!const_is_int(l->m, inst_operand(l->f, variable, 0), &count) || count != 1 ||
-      value_count(&l->m->types, type, 0) > MAX_UNDEF_VALUES)
+  if (!alloca_is_single(l->f, variable) || value_count(&l->m->types, type, 0) > MAX_UNDEF_VALUES)
     return true;
   struct memory_access how = {.align_log2 = variable->flags & ALLOCA_ALIGN_MASK};
   struct builder at = builder_located((struct builder){l->f, before, to, {0}, 0}, alloca);

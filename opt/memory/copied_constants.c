@@ -91,13 +91,12 @@ static struct nvm_value source_of(struct finder *g, struct nvm_inst_id variable)
   struct nvm_value source = inst_operand(g->f, copy, 1);
   struct nvm_value base = alias_underlying_object(g->f, source);
   struct nvm_type type = {v->aux};
-  nvm_u128 bytes = 0, count = 1;
+  nvm_u128 bytes = 0;
   if (value_kind(base) != VALUE_GLOBAL || value_kind(source) == VALUE_INST) return VALUE_NULL;
   struct nvm_global *c = module_global(m, base);
-  if (v->operand_count && !const_is_int(m, inst_operand(g->f, v, 0), &count)) return VALUE_NULL;
   if (!const_is_int(m, inst_operand(g->f, copy, 2), &bytes) || c->is_alias || !c->is_constant ||
-      count != 1 || bytes != layout_alloc_size(&m->layout, &m->types, type) ||
-      alias_decompose(g->f, source).offset != 0 || alias_decompose(g->f, source).term_count)
+      bytes == 0 || bytes != alloca_bytes(g->f, v) || alias_decompose(g->f, source).offset != 0 ||
+      alias_decompose(g->f, source).term_count)
     return VALUE_NULL;
   uint32_t have = align_log2(m, c->align_log2, c->value_type);
   uint32_t want = align_log2(m, v->flags & ALLOCA_ALIGN_MASK, type);

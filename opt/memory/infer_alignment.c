@@ -118,9 +118,7 @@ static uint8_t transfer(const struct aligner *g, const struct pointer *p) {
   const struct nvm_inst *i = function_inst(g->f, p->inst);
   uint8_t least = UNKNOWN_LOG2;
   switch ((enum op)i->op) {
-    case OP_ALLOCA:
-      return i->flags & ALLOCA_ALIGN_MASK ? (uint8_t)((i->flags & ALLOCA_ALIGN_MASK) - 1)
-                                          : type_log2(g, (struct nvm_type){i->aux});
+    case OP_ALLOCA: return trailing_zeros(alloca_align(g->f, i));
     case OP_PHI:
     case OP_SELECT:
       for (uint32_t k = i->op == OP_SELECT; k < i->operand_count; k += i->op == OP_PHI ? 2 : 1) {

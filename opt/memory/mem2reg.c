@@ -65,10 +65,7 @@ struct promoter {
 /* --- Candidates --- */
 
 static bool is_candidate(const struct nvm_function *f, const struct nvm_inst *i) {
-  nvm_u128 count = 1;
-  if (i->op != OP_ALLOCA || i->block.index != f->entry.index) return false;
-  if (i->operand_count && !const_is_int(f->module, inst_operand(f, i, 0), &count)) return false;
-  return count == 1;
+  return i->op == OP_ALLOCA && i->block.index == f->entry.index && alloca_is_single(f, i);
 }
 
 static struct variable *variable_of(struct promoter *p, struct nvm_value v) {
@@ -122,8 +119,7 @@ static bool note_access(struct promoter *p, struct nvm_inst_id id) {
 /* Lifetime markers do not prevent promotion; they are removed. */
 static bool note_marker(struct promoter *p, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(p->f, id);
-  uint32_t callee = call_intrinsic(p->f, i);
-  bool marker = callee == INTRINSIC_lifetime_start || callee == INTRINSIC_lifetime_end;
+  bool marker = effects_is_lifetime_marker(p->f, i);
   struct variable *v = NULL;
   for (uint32_t k = 0; marker && !v && k < i->operand_count; k++)
     v = variable_of(p, inst_operand(p->f, i, k));

@@ -55,20 +55,6 @@ bool sroa_is_in_variable(const struct splitter *s, struct nvm_value address) {
   return value_kind(object) == VALUE_INST && s->f->insts.data[value_index(object)].op == OP_ALLOCA;
 }
 
-uint64_t sroa_alloca_bytes(const struct splitter *s, struct nvm_inst_id id) {
-  const struct nvm_inst *i = function_inst(s->f, id);
-  nvm_u128 count;
-  struct nvm_type type = {i->aux};
-  if (!const_is_int(s->m, inst_operand(s->f, i, 0), &count) || count != 1) return 0;
-  return type_is_sized(&s->m->types, type) ? layout_alloc_size(&s->m->layout, &s->m->types, type)
-                                           : 0;
-}
-
-uint32_t sroa_alloca_align(const struct splitter *s, const struct nvm_inst *i) {
-  return layout_written_align(&s->m->layout, &s->m->types, (struct nvm_type){i->aux},
-                              i->flags & ALLOCA_ALIGN_MASK);
-}
-
 /* --- New instructions --- */
 
 /* v as another type of the same size. Pointers are cast through integers. */
@@ -107,8 +93,7 @@ static bool add_call(struct splitter *s, struct nvm_inst_id id, struct nvm_value
   const struct nvm_inst *i = function_inst(s->f, id);
   uint32_t what = call_intrinsic(s->f, i);
   nvm_u128 length, is_volatile;
-  if (what == INTRINSIC_lifetime_start || what == INTRINSIC_lifetime_end)
-    return VEC_PUSH(s->arena, &s->derived, id);
+  if (effects_is_lifetime_marker(s->f, i)) return VEC_PUSH(s->arena, &s->derived, id);
   bool copy = what == INTRINSIC_memcpy || what == INTRINSIC_memmove;
   bool same_space = type_equal(value_type(s->f, pointer), function_inst(s->f, s->alloca)->type);
   if ((!copy && what != INTRINSIC_memset) || !same_space) return false;
@@ -389,7 +374,7 @@ static void choose_form(struct splitter *s, struct part *p) {
 /* Adds an alloca for the part, before the old one. */
 static void make_variable(struct splitter *s, struct part *p) {
   const struct nvm_inst *old = function_inst(s->f, s->alloca);
-  uint32_t align = sroa_alloca_align(s, old);
+  uint32_t align = alloca_align(s->f, old);
   struct nvm_type type = p->type, pointer = old->type;
   if (p->form == PART_MEMORY) {
     p->pad = p->begin % align;
@@ -625,7 +610,7 @@ static void split_variable(struct splitter *s) {
 
 /* Splits the alloca if possible and, when `patient`, if it need not wait for another one. */
 static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool patient) {
-  uint64_t size = sroa_alloca_bytes(s, alloca);
+  uint64_t size = alloca_bytes(s->f, function_inst(s->f, alloca));
   if (size == 0 || size > MAX_BYTES) return false;
   s->alloca = alloca;
   s->tries++;

@@ -78,11 +78,8 @@ bool sroa_split_accesses(struct splitter *s, struct sroa_found found);
 
 /* Whether an address points to an alloca of this function. */
 bool sroa_is_in_variable(const struct splitter *s, struct nvm_value address);
-/* Bytes: the store size of a type; the size of a variable (0: not constant, or an array of them);
- * its alignment. */
+/* The store size of a type, in bytes. */
 uint64_t sroa_size(const struct splitter *s, struct nvm_type t);
-uint64_t sroa_alloca_bytes(const struct splitter *s, struct nvm_inst_id id);
-uint32_t sroa_alloca_align(const struct splitter *s, const struct nvm_inst *i);
 /* Bytes: the alignment at `offset` from an aligned address. */
 uint64_t sroa_align_at(uint64_t align, uint64_t offset);
 /* A plain access of that alignment, as `aux` of a load or store. */

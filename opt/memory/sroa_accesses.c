@@ -193,8 +193,8 @@ static bool is_in_variables(const struct splitter *s, struct nvm_value v, uint64
     const struct nvm_inst *i = function_inst(s->f, id);
     *align = sroa_align_at(*align, (uint64_t)offset);
     if (i->op == OP_ALLOCA) {
-      uint64_t size = sroa_alloca_bytes(s, id);
-      if (sroa_alloca_align(s, i) < *align) *align = sroa_alloca_align(s, i);
+      uint64_t size = alloca_bytes(s->f, i);
+      if (alloca_align(s->f, i) < *align) *align = alloca_align(s->f, i);
       return offset >= 0 && bytes <= size && (uint64_t)offset <= size - bytes;
     }
     if (i->op != OP_GEP || !gep_small_offset(s->f, i, &more)) return false;

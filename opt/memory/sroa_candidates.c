@@ -24,7 +24,7 @@ static struct direct_uses *direct_of(const struct splitter *s, struct nvm_value 
 static bool is_whole(const struct splitter *s, struct nvm_value variable, struct nvm_type type) {
   struct nvm_inst_id id = {value_index(variable)};
   return type.index == function_inst(s->f, id)->aux ||
-         sroa_size(s, type) == sroa_alloca_bytes(s, id);
+         sroa_size(s, type) == alloca_bytes(s->f, function_inst(s->f, id));
 }
 
 static void note_access(struct splitter *s, const struct nvm_inst *i, struct nvm_value address,
@@ -43,7 +43,7 @@ static void note_call(struct splitter *s, const struct nvm_inst *i) {
   for (uint32_t k = 0; k + 1 < i->operand_count; k++) {
     struct direct_uses *d = direct_of(s, inst_operand(s->f, i, k));
     if (!d) continue;
-    d->count += id == INTRINSIC_lifetime_start || id == INTRINSIC_lifetime_end;
+    d->count += effects_is_lifetime_marker(s->f, i);
     d->unsupported |= id == 0;
   }
 }
