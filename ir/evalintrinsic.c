@@ -132,8 +132,7 @@ static bool float_call(const struct call *c, enum float_format f, struct eval_la
   return true;
 }
 
-/* --- llvm.*: integers ---------------------------------------------------------------------------
- */
+/* --- llvm.*: integers ------------------------------------------------------------------------- */
 
 /* fshl, or fshr; the amount counts modulo the width. */
 static nvm_u128 funnel(bool left, nvm_u128 high, nvm_u128 low, nvm_u128 amount, uint32_t bits) {
@@ -224,44 +223,37 @@ static bool int_call(const struct call *c, struct eval_lane *out) {
   return true;
 }
 
-/* --- llvm.nvvm.* by their PTX -------------------------------------------------------------------
- */
+/* --- llvm.nvvm.* by their PTX ----------------------------------------------------------------- */
 
-enum ptx_operation {
-  DO_ADD,
-  DO_SUB,
-  DO_MUL,
-  DO_FMA,
-  DO_DIV,
-  DO_RCP,
-  DO_SQRT,
-  DO_MIN,
-  DO_MAX,
-  DO_ABS,
-  DO_NEG,
-  DO_CVT,
-  DO_MOV,
-  DO_SAD,
-  DO_MUL24,
-  DO_CLZ,
-  DO_POPC,
-  DO_BREV,
-  DO_PRMT,
-  DO_COUNT,
-};
+/* Name and number of operands. */
+#define OPERATIONS(ROW)  \
+  ROW(ADD, "add", 2)     \
+  ROW(SUB, "sub", 2)     \
+  ROW(MUL, "mul", 2)     \
+  ROW(FMA, "fma", 3)     \
+  ROW(DIV, "div", 2)     \
+  ROW(RCP, "rcp", 1)     \
+  ROW(SQRT, "sqrt", 1)   \
+  ROW(MIN, "min", 2)     \
+  ROW(MAX, "max", 2)     \
+  ROW(ABS, "abs", 1)     \
+  ROW(NEG, "neg", 1)     \
+  ROW(CVT, "cvt", 1)     \
+  ROW(MOV, "mov", 1)     \
+  ROW(SAD, "sad", 3)     \
+  ROW(MUL24, "mul24", 2) \
+  ROW(CLZ, "clz", 1)     \
+  ROW(POPC, "popc", 1)   \
+  ROW(BREV, "brev", 1)   \
+  ROW(PRMT, "prmt", 3)
 
+#define ENUMERATOR(id, name, operands) DO_##id,
+enum ptx_operation { OPERATIONS(ENUMERATOR) DO_COUNT };
+#define OPERATION(id, name, operands) {name, operands},
 static const struct {
   char name[8];
   uint8_t operands;
-} operations[DO_COUNT] = {
-    [DO_ADD] = {"add", 2},   [DO_SUB] = {"sub", 2},   [DO_MUL] = {"mul", 2},
-    [DO_FMA] = {"fma", 3},   [DO_DIV] = {"div", 2},   [DO_RCP] = {"rcp", 1},
-    [DO_SQRT] = {"sqrt", 1}, [DO_MIN] = {"min", 2},   [DO_MAX] = {"max", 2},
-    [DO_ABS] = {"abs", 1},   [DO_NEG] = {"neg", 1},   [DO_CVT] = {"cvt", 1},
-    [DO_MOV] = {"mov", 1},   [DO_SAD] = {"sad", 3},   [DO_MUL24] = {"mul24", 2},
-    [DO_CLZ] = {"clz", 1},   [DO_POPC] = {"popc", 1}, [DO_BREV] = {"brev", 1},
-    [DO_PRMT] = {"prmt", 3},
-};
+} operations[DO_COUNT] = {OPERATIONS(OPERATION)};
 
 /* In addition to enum evalfloat_modifier. */
 enum {
@@ -276,26 +268,24 @@ static const struct {
   char name[12];
   uint16_t word;
   uint8_t rounding; /* of WORD_ROUNDED, WORD_INTEGRAL */
-} modifiers[] = {
-    {"rn", WORD_ROUNDED, EVALFLOAT_NEAREST},
-    {"rz", WORD_ROUNDED, EVALFLOAT_ZERO},
-    {"rm", WORD_ROUNDED, EVALFLOAT_DOWN},
-    {"rp", WORD_ROUNDED, EVALFLOAT_UP},
-    {"rna", WORD_ROUNDED, EVALFLOAT_AWAY},
-    {"rni", WORD_INTEGRAL, EVALFLOAT_NEAREST},
-    {"rzi", WORD_INTEGRAL, EVALFLOAT_ZERO},
-    {"rmi", WORD_INTEGRAL, EVALFLOAT_DOWN},
-    {"rpi", WORD_INTEGRAL, EVALFLOAT_UP},
-    {"ftz", EVALFLOAT_FTZ, 0},
-    {"sat", EVALFLOAT_SAT, 0},
-    {"relu", EVALFLOAT_RELU, 0},
-    {"NaN", EVALFLOAT_NAN, 0},
-    {"xorsign", EVALFLOAT_XORSIGN, 0},
-    {"abs", WORD_ABS, 0},
-    {"hi", WORD_HI, 0},
-    {"lo", WORD_LO, 0},
-    {"satfinite", EVALFLOAT_SATFINITE, 0},
-};
+} modifiers[] = {{"rn", WORD_ROUNDED, EVALFLOAT_NEAREST},
+                 {"rz", WORD_ROUNDED, EVALFLOAT_ZERO},
+                 {"rm", WORD_ROUNDED, EVALFLOAT_DOWN},
+                 {"rp", WORD_ROUNDED, EVALFLOAT_UP},
+                 {"rna", WORD_ROUNDED, EVALFLOAT_AWAY},
+                 {"rni", WORD_INTEGRAL, EVALFLOAT_NEAREST},
+                 {"rzi", WORD_INTEGRAL, EVALFLOAT_ZERO},
+                 {"rmi", WORD_INTEGRAL, EVALFLOAT_DOWN},
+                 {"rpi", WORD_INTEGRAL, EVALFLOAT_UP},
+                 {"ftz", EVALFLOAT_FTZ, 0},
+                 {"sat", EVALFLOAT_SAT, 0},
+                 {"relu", EVALFLOAT_RELU, 0},
+                 {"NaN", EVALFLOAT_NAN, 0},
+                 {"xorsign", EVALFLOAT_XORSIGN, 0},
+                 {"abs", WORD_ABS, 0},
+                 {"hi", WORD_HI, 0},
+                 {"lo", WORD_LO, 0},
+                 {"satfinite", EVALFLOAT_SATFINITE, 0}};
 
 struct ptx_type {
   char kind; /* f s u b */
@@ -306,23 +296,21 @@ struct ptx_type {
 static const struct {
   char name[8];
   struct ptx_type type; /* of one lane */
-} ptx_types[] = {
-    {"f16", {'f', 16, FLOAT_HALF}},
-    {"f16x2", {'f', 16, FLOAT_HALF}},
-    {"bf16", {'f', 16, FLOAT_BFLOAT}},
-    {"bf16x2", {'f', 16, FLOAT_BFLOAT}},
-    {"f32", {'f', 32, FLOAT_SINGLE}},
-    {"f64", {'f', 64, FLOAT_DOUBLE}},
-    {"s16", {'s', 16, 0}},
-    {"s32", {'s', 32, 0}},
-    {"s64", {'s', 64, 0}},
-    {"u16", {'u', 16, 0}},
-    {"u32", {'u', 32, 0}},
-    {"u64", {'u', 64, 0}},
-    {"b16", {'b', 16, 0}},
-    {"b32", {'b', 32, 0}},
-    {"b64", {'b', 64, 0}},
-};
+} ptx_types[] = {{"f16", {'f', 16, FLOAT_HALF}},
+                 {"f16x2", {'f', 16, FLOAT_HALF}},
+                 {"bf16", {'f', 16, FLOAT_BFLOAT}},
+                 {"bf16x2", {'f', 16, FLOAT_BFLOAT}},
+                 {"f32", {'f', 32, FLOAT_SINGLE}},
+                 {"f64", {'f', 64, FLOAT_DOUBLE}},
+                 {"s16", {'s', 16, 0}},
+                 {"s32", {'s', 32, 0}},
+                 {"s64", {'s', 64, 0}},
+                 {"u16", {'u', 16, 0}},
+                 {"u32", {'u', 32, 0}},
+                 {"u64", {'u', 64, 0}},
+                 {"b16", {'b', 16, 0}},
+                 {"b32", {'b', 32, 0}},
+                 {"b64", {'b', 64, 0}}};
 
 struct ptx_form {
   enum ptx_operation operation;

@@ -181,28 +181,26 @@ static void do_approximate(struct ir_decoder *d) {
 static const struct handler {
   const char *name; /* a prefix of the row's text */
   void (*decode)(struct ir_decoder *d);
-} handlers[] = {
-    {"@nothing", do_nothing},
-    {"@prefetch", do_nothing},
-    {"@forward", do_forward},
-    {"@number", do_number},
-    {"@objectsize", do_objectsize},
-    {"@is_constant", do_is_constant},
-    {"@reflect", do_undefined},
-    {"@address_cast", do_cast_space},
-    {"@ptrmask", do_ptrmask},
-    {"@memcpy", do_copy},
-    {"@memset", do_set},
-    {"@load_read_only", do_load},
-    {"@stack_save", do_stack_save},
-    {"@va_start", do_va_start},
-    {"@va_copy", do_va_copy},
-    {"@stack_restore", do_stack_restore},
-    {"@reduce", do_reduce},
-    {"@approximate", do_approximate},
-    {"@tanh_approx", do_approximate},
-    {"@float_pair(PAIR_SINCOS", do_approximate},
-};
+} handlers[] = {{"@nothing", do_nothing},
+                {"@prefetch", do_nothing},
+                {"@forward", do_forward},
+                {"@number", do_number},
+                {"@objectsize", do_objectsize},
+                {"@is_constant", do_is_constant},
+                {"@reflect", do_undefined},
+                {"@address_cast", do_cast_space},
+                {"@ptrmask", do_ptrmask},
+                {"@memcpy", do_copy},
+                {"@memset", do_set},
+                {"@load_read_only", do_load},
+                {"@stack_save", do_stack_save},
+                {"@va_start", do_va_start},
+                {"@va_copy", do_va_copy},
+                {"@stack_restore", do_stack_restore},
+                {"@reduce", do_reduce},
+                {"@approximate", do_approximate},
+                {"@tanh_approx", do_approximate},
+                {"@float_pair(PAIR_SINCOS", do_approximate}};
 
 static const struct handler *find_handler(enum intrinsic_id id) {
   const char *text = intrinsic_table[id].ptx;

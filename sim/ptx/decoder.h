@@ -90,8 +90,7 @@ void decoder_append(struct decoder *d, const struct inst *in);
 /* Resolves the branches to labels and fills the constants; false when out of memory. */
 bool decoder_finish(struct decoder *d);
 
-/* --- decode.c and decode_*.c --------------------------------------------------------------------
- */
+/* --- decode.c and its families ---------------------------------------------------------------- */
 
 /* The front end's decode(). */
 enum nvm_status decode_function(struct sim *s, struct func *f);
