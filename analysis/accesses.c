@@ -1,4 +1,4 @@
-/* The accesses of a function; see accesses.h. Linear. */
+/* The memory accesses of a function; see accesses.h. Linear. */
 #include "analysis/accesses.h"
 
 #include "ir/intrinsic.h"
@@ -37,7 +37,7 @@ bool accesses_collect(struct accesses *a, const struct nvm_function *f, struct a
   FOR_EACH_BLOCK(f, b) {
     a->first[b.index] = a->list.count;
     FOR_EACH_INST(f, b, i) {
-      uint32_t effects = alias_effects(f, i);
+      uint32_t effects = effects_on_memory(f, i);
       if (effects && !add(a, f, e, i, effects, kinds, arena)) return false;
     }
     a->end[b.index] = a->list.count;

@@ -1,31 +1,31 @@
 /* Alias analysis; see alias.h.
  *
- * Four questions, the cheap ones first, any of which may answer NO:
- *   space      the sets of state spaces the objects may lie in: from the pointer's type, through
- * casts, and of a CUDA kernel's generic pointer parameters, which the driver fills: global object
- * two different identified objects; one that has not been captured and one from elsewhere bytes the
- * same base: the difference of the offsets as a range and modulo a power of two metadata   only
- * where the others answer MAY: scoped noalias lists; struct-path TBAA (the access tags of LLVM's
- * LangRef: one access must be to a member on the path into the other's type)
+ * Four tests, cheap ones first. Each may answer NO:
+ *
+ * - spaces: the sets of address spaces that the objects may be in do not meet. The sets come from
+ * the pointers' types, through casts; generic pointer parameters of CUDA kernels are in global
+ * memory
+ * - objects: two different identified objects, or one that is not captured and one from elsewhere
+ * - bytes, for equal bases: the difference of the offsets as a range and modulo a power of two
+ * - metadata, only if the others answer MAY: scoped noalias lists and struct-path TBAA
  *
  * Differs from LLVM's BasicAA: shared arrays declared without size all start at the same byte, so
- * they may alias each other; the objects behind a phi are collected first, so that no answer
- * depends on the iteration. */
+ * they may alias each other; the objects of a phi are collected first, so that no answer depends on
+ * the iteration. */
 #include "analysis/alias_internal.h"
 #include "analysis/known_bits.h"
 #include "target/triple.h"
 
-enum { MAX_CAPTURE = 512 /* uses looked at for one object */ };
+enum { MAX_CAPTURE = 512 /* uses visited for one object */ };
 
-/* --- objects
- * -------------------------------------------------------------------------------------- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 static bool is_byval(const struct alias_env *e, struct nvm_value v) {
   return value_kind(v) == VALUE_ARG &&
          function_parameter_attribute(e->f, value_index(v), ATTR_BYVAL);
 }
 
-/* A variable of its own: no alias, and no array whose size only the launch knows. */
+/* A variable with memory of its own: no alias, no shared array sized by the launch. */
 static bool is_own_variable(const struct alias_env *e, struct nvm_value v) {
   if (value_kind(v) != VALUE_GLOBAL) return false;
   const struct nvm_global *g = module_global(e->f->module, v);
@@ -33,7 +33,7 @@ static bool is_own_variable(const struct alias_env *e, struct nvm_value v) {
   return !g->is_alias && !dynamic_shared;
 }
 
-/* Other memory than any other such object has. */
+/* Disjoint from every other identified object. */
 static bool is_identified(const struct alias_env *e, struct nvm_value v) {
   const struct nvm_inst *i = inst_of(e->f, v);
   if (i) return i->op == OP_ALLOCA;
@@ -71,7 +71,7 @@ static bool note_object(struct alias_objects *o, struct nvm_value v) {
   return true;
 }
 
-/* Phis and selects are replaced by what they choose from: `o` is the work list too. */
+/* Phis and selects are replaced by their operands; `o` is the worklist too. */
 static struct alias_objects collect_objects(const struct alias_env *e, struct nvm_value pointer) {
   const struct nvm_function *f = e->f;
   struct alias_objects o = {0}, leaves = {0};
@@ -98,17 +98,16 @@ static struct alias_objects collect_objects(const struct alias_env *e, struct nv
   return leaves;
 }
 
-/* --- places
- * --------------------------------------------------------------------------------------- */
+/* --- places ----------------------------------------------------------------------------------- */
 
-/* What is not worth remembering: places of globals and constants. */
+/* Memory for places that are not cached: of globals and constants. */
 struct room {
   struct alias_place place;
   struct alias_objects objects;
 };
 
-/* Where the place of a pointer is remembered; NULL: nowhere. */
-static struct alias_place **remembered(struct alias_env *e, struct nvm_value pointer) {
+/* Where the place of a pointer is cached; NULL: it is not. */
+static struct alias_place **cached_place(struct alias_env *e, struct nvm_value pointer) {
   if (value_kind(pointer) == VALUE_ARG) return &e->places[e->size + value_index(pointer)];
   return value_kind(pointer) == VALUE_INST && value_index(pointer) < e->size
              ? &e->places[value_index(pointer)]
@@ -117,7 +116,7 @@ static struct alias_place **remembered(struct alias_env *e, struct nvm_value poi
 
 static struct alias_place *place_of_pointer(struct alias_env *e, struct nvm_value pointer,
                                             struct room *room) {
-  struct alias_place **known = remembered(e, pointer), *p = &room->place;
+  struct alias_place **known = cached_place(e, pointer), *p = &room->place;
   if (known && *known) return *known;
   if (known && (*known = arena_alloc(e->arena, sizeof *p)) != NULL) p = *known;
   p->address = alias_decompose(e->f, pointer);
@@ -129,7 +128,7 @@ static struct alias_place *place_of_pointer(struct alias_env *e, struct nvm_valu
 
 struct alias_place *alias_place_of(struct alias_env *e, struct nvm_value pointer) {
   struct room room;
-  struct alias_place **known = remembered(e, pointer), *copy;
+  struct alias_place **known = cached_place(e, pointer), *copy;
   const struct alias_place *p = place_of_pointer(e, pointer, &room);
   if (known && *known) return *known;
   if ((copy = arena_alloc(e->arena, sizeof *copy)) != NULL) *copy = *p;
@@ -141,11 +140,11 @@ static struct alias_place *place_of(struct alias_env *e, struct memory_location 
   return l.place ? l.place : place_of_pointer(e, l.pointer, room);
 }
 
-/* Those of p's pointer. */
+/* The objects of p's pointer. */
 static struct alias_objects *objects_of(struct alias_env *e, struct alias_place *p,
                                         struct room *room) {
   if (p->objects) return p->objects;
-  struct alias_place **known = remembered(e, p->pointer);
+  struct alias_place **known = cached_place(e, p->pointer);
   struct alias_place *keeper = known ? place_of_pointer(e, p->pointer, room) : NULL;
   bool kept = keeper && *known;
   if (kept && !keeper->objects &&
@@ -161,13 +160,12 @@ static struct alias_objects *location_objects(struct alias_env *e, struct memory
   return objects_of(e, place_of(e, l, room), room);
 }
 
-/* --- capture
- * -------------------------------------------------------------------------------------- */
+/* --- capture ---------------------------------------------------------------------------------- */
 
 enum use { USE_READS, USE_WRITES, USE_DERIVES, USE_CAPTURES };
 
-static enum use judge_call_use(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
-  uint32_t id = called_intrinsic(f, i);
+static enum use call_use_of(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
+  uint32_t id = call_intrinsic(f, i);
   if (k >= call_arg_count(f, i)) return id == INTRINSIC_assume ? USE_READS : USE_CAPTURES;
   bool source =
       (id == INTRINSIC_memcpy || id == INTRINSIC_memcpy_inline || id == INTRINSIC_memmove) &&
@@ -183,7 +181,7 @@ static enum use judge_call_use(const struct nvm_function *f, const struct nvm_in
   return reads ? USE_READS : USE_WRITES;
 }
 
-static enum use judge_use(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
+static enum use use_of(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
   switch ((enum op)i->op) {
     case OP_LOAD: return memory_access_unpack(i->aux).is_volatile ? USE_WRITES : USE_READS;
     case OP_STORE: return k == 1 ? USE_WRITES : USE_CAPTURES;
@@ -196,18 +194,18 @@ static enum use judge_use(const struct nvm_function *f, const struct nvm_inst *i
     case OP_SELECT: return USE_DERIVES;
     case OP_ICMP:
       return const_is_zero(f->module, inst_operand(f, i, 1 - k)) ? USE_READS : USE_CAPTURES;
-    case OP_CALL: return judge_call_use(f, i, k);
+    case OP_CALL: return call_use_of(f, i, k);
     default: return USE_CAPTURES;
   }
 }
 
-/* Looks at one user of v: false if it captures; notes in *written if it may write. */
+/* Visits one user of v: false if it captures; sets *written if it may write. */
 static bool check_user(struct alias_env *e, struct nvm_value v, struct nvm_inst_id user,
                        struct nvm_inst_id *stack, uint32_t *depth, bool *written) {
   const struct nvm_inst *i = function_inst(e->f, user);
   for (uint32_t k = 0; k < i->operand_count; k++) {
     if (!value_equal(inst_operand(e->f, i, k), v)) continue;
-    enum use use = judge_use(e->f, i, k);
+    enum use use = use_of(e->f, i, k);
     if (use == USE_CAPTURES) return false;
     *written |= use == USE_WRITES;
     if (use != USE_DERIVES || e->seen[user.index] == e->stamp) continue;
@@ -218,7 +216,7 @@ static bool check_user(struct alias_env *e, struct nvm_value v, struct nvm_inst_
   return true;
 }
 
-/* Whether captures of an argument are asked about. */
+/* Whether captures of arguments will be computed. */
 static bool has_own_arguments(const struct nvm_function *f) {
   for (uint32_t k = 0; k < function_arg_count(f); k++)
     if (function_parameter_attribute(f, k, ATTR_NOALIAS) ||
@@ -250,8 +248,8 @@ static uint8_t find_capture(struct alias_env *e, struct nvm_value object) {
   }
 }
 
-/* Whether others than the function itself can reach the object through other pointers than those
- * derived from it here. Only asked of allocas and of noalias and byval arguments. */
+/* Whether the object can be accessed through pointers not derived from it in this function. Only
+ * for allocas and for noalias and byval arguments. */
 static uint8_t capture_of(struct alias_env *e, struct nvm_value object) {
   uint32_t at = value_index(object);
   if (value_kind(object) == VALUE_ARG) at += e->size;
@@ -277,7 +275,7 @@ static bool distinct_objects(struct alias_env *e, struct nvm_value x, bool ix, s
   struct nvm_value known = ix ? x : y, other = ix ? y : x;
   if (value_kind(known) == VALUE_GLOBAL || value_kind(known) == VALUE_FUNCTION) return false;
   if (value_kind(other) == VALUE_ARG)
-    return true; /* made before the alloca; not based on noalias */
+    return true; /* older than the alloca, or not based on the noalias argument */
   bool variable = value_kind(other) == VALUE_GLOBAL || value_kind(other) == VALUE_CONST;
   return variable ? value_kind(known) == VALUE_INST && value_kind(other) == VALUE_GLOBAL
                   : is_uncaptured(e, known);
@@ -292,8 +290,7 @@ static bool all_distinct(struct alias_env *e, const struct alias_objects *a,
   return a->count && b->count;
 }
 
-/* --- bytes
- * ---------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 /* Equal for addresses of the same shape and offset. */
 static uint32_t address_hash(const struct alias_address *a) {
@@ -330,7 +327,7 @@ uint32_t alias_class_of_place(struct alias_env *e, struct alias_place *p) {
   return p->class = count;
 }
 
-/* What is known of v, remembered for the values asked for last. */
+/* Known bits of v, cached for recent values. */
 static struct known_bits known_of(struct alias_env *e, struct nvm_value v) {
   if (!e->known && !(e->known = arena_alloc(e->arena, ALIAS_KNOWN * sizeof *e->known)))
     return known_bits_of(e->f, v);
@@ -379,7 +376,7 @@ static enum alias compare_bytes(struct alias_env *e, const struct alias_address 
   return most < (nvm_i128)bytes_a && least + (nvm_i128)bytes_b > 0 ? ALIAS_PARTIAL : ALIAS_MAY;
 }
 
-/* The same base. Of sizes that are not known, one address is MUST, anything else MAY. */
+/* Addresses with the same base. If a size is unknown, equal addresses are MUST, all others MAY. */
 static enum alias compare_addresses(struct alias_env *e, const struct alias_address *a,
                                     const struct alias_address *b, uint64_t bytes_a,
                                     uint64_t bytes_b) {
@@ -402,8 +399,7 @@ bool alias_parameters_are_global(const struct nvm_function *f) {
          t.runtime == TRIPLE_CUDA;
 }
 
-/* --- questions
- * ------------------------------------------------------------------------------------ */
+/* --- questions -------------------------------------------------------------------------------- */
 
 struct alias_env *alias_init(const struct nvm_function *f, struct arena *arena) {
   struct alias_env *e = arena_alloc(arena, sizeof *e);
@@ -434,14 +430,14 @@ static enum alias compare_places(struct alias_env *e, struct memory_location a,
   return all_distinct(e, oa, ob) ? ALIAS_NO : ALIAS_MAY;
 }
 
-/* Metadata decides only where the addresses do not: a float that is read as an integer through the
- * same pointer is one object, whatever its tags. */
+/* Metadata decides only if the addresses do not: a float read as an integer through the same
+ * pointer is one object, whatever the tags. */
 enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b) {
   enum alias answer = compare_places(e, a, b);
   return answer == ALIAS_MAY && alias_metadata_apart(e, a.access, b.access) ? ALIAS_NO : answer;
 }
 
-/* What a kernel gets as noalias and only reads, nobody writes while it runs. */
+/* A noalias argument that a kernel only reads is not written while it runs. */
 static bool is_constant_object(struct alias_env *e, struct nvm_value v) {
   if (value_kind(v) == VALUE_FUNCTION) return true;
   if (value_kind(v) == VALUE_GLOBAL) return module_global(e->f->module, v)->is_constant;

@@ -1,14 +1,13 @@
-/* May two accesses touch the same bytes? By address space, identity of allocas, globals and noalias
- * arguments (whose address does not escape, where that matters), base + offset, !alias.scope and
- * !noalias, !tbaa, and memory that nobody writes (!invariant.load, constants).
+/* Alias analysis: may two accesses touch the same bytes? Answered from address spaces, the identity
+ * of allocas, globals and noalias arguments (and their captures), base + offset, !alias.scope and
+ * !noalias, !tbaa, and memory that is never written (!invariant.load, constants).
  *
- * Both pointers are taken as they are at one moment: a question about two iterations of a loop is
- * one for add-recurrences. A walk that asks about the accesses on the way to a place may go up to
- * the definitions of the pointer it asks about, and not beyond. */
-#ifndef NVM_OPT_ANALYSIS_ALIAS_H
-#define NVM_OPT_ANALYSIS_ALIAS_H
+ * Both pointers have their values of one moment; scalar evolution compares iterations of a loop. A
+ * backward walk over accesses must stop at the definition of the pointer that it asks about. */
+#ifndef NVM_ANALYSIS_ALIAS_H
+#define NVM_ANALYSIS_ALIAS_H
 
-#include "ir/function.h"
+#include "analysis/effects.h"
 
 enum alias { ALIAS_NO, ALIAS_MAY, ALIAS_PARTIAL, ALIAS_MUST };
 
@@ -26,77 +25,72 @@ struct alias_address {
   struct alias_term terms[ALIAS_MAX_TERMS];
 };
 
-/* An address, and what was found out about it. */
+/* An address and cached facts about it. */
 struct alias_place {
   struct alias_address address;
-  struct nvm_value pointer;      /* whose objects it lies in */
-  uint32_t class;                /* its alias_class; 0: not asked yet */
-  struct alias_objects *objects; /* NULL: not asked yet */
+  struct nvm_value pointer;      /* it is in the objects of this pointer */
+  uint32_t class;                /* alias_class_of_place; 0: not computed yet */
+  struct alias_objects *objects; /* NULL: not computed yet */
 };
 
 struct memory_location {
   struct nvm_value pointer;
-  uint64_t bytes;            /* ALIAS_ANY_BYTES: unknown, before the pointer and behind it */
-  struct nvm_inst_id access; /* whose metadata speaks (tbaa, scopes, invariant); {0}: nobody's */
-  struct alias_place *place; /* what counts instead of `pointer`; NULL: that of `pointer` */
+  uint64_t bytes;            /* ALIAS_ANY_BYTES: unknown, before and after the pointer */
+  struct nvm_inst_id access; /* has the metadata (tbaa, scopes, invariant); {0}: none */
+  struct alias_place *place; /* used instead of `pointer`; NULL: the place of `pointer` */
 };
 #define ALIAS_ANY_BYTES UINT64_MAX
 
-/* What one run of a pass remembers; valid while the definitions of pointers stay as they are. New
- * instructions may be asked about. NULL when out of memory. */
+/* The caches of one run of a pass, valid while the definitions of pointers do not change. Queries
+ * may name new instructions. NULL when out of memory. */
 struct alias_env;
 struct alias_env *alias_init(const struct nvm_function *f, struct arena *arena);
 /* MUST: both begin at the same byte; PARTIAL: they certainly overlap. */
 enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b);
-/* The place of a pointer, that of an instruction or argument always the same. NULL when out of
- * memory. */
+/* The place of a pointer; instructions and arguments have one each. NULL when out of memory. */
 struct alias_place *alias_place_of(struct alias_env *e, struct nvm_value pointer);
-/* A number from 1 of the address of p, which alias_place_of() gave: two places have the same where
- * ALIAS_MUST can be answered for them, metadata apart. 0 when out of memory. */
+/* The class of p (from alias_place_of), from 1: places that are ALIAS_MUST, metadata apart, have
+ * the same class. 0 when out of memory. */
 uint32_t alias_class_of_place(struct alias_env *e, struct alias_place *p);
-/* The same of any address; 0: no place that was asked about has it. */
+/* The class of an address; 0: no place with it has a class. */
 uint32_t alias_known_class(const struct alias_env *e, const struct alias_address *a);
-/* What a load, store, atomic or memset writes or reads (of a copy: what it writes). False: it is no
- * such instruction. */
+/* The location that a load, store, atomic, memset or memory copy (its destination) accesses. False:
+ * i is none of them. */
 bool alias_location_of(const struct nvm_function *f, struct nvm_inst_id i,
                        struct memory_location *out);
-/* What instruction i may do to the location: ALIAS_READS | ALIAS_WRITES. Barriers, fences, atomics
- * stronger than monotonic and unknown calls do both to everything that another thread can see;
- * so does a volatile access to what it touches. */
-enum { ALIAS_READS = 1, ALIAS_WRITES = 2 };
-uint32_t alias_mod_ref(struct alias_env *e, struct nvm_inst_id i, struct memory_location l);
-/* The same for all memory: what i, an access or call, may do at all; what any instruction may do.
- */
-uint32_t alias_access_effects(const struct nvm_function *f, struct nvm_inst_id i);
-static inline uint32_t alias_effects(const struct nvm_function *f, struct nvm_inst_id i) {
-  bool touches = op_table[function_inst(f, i)->op].flags & (OPF_READS | OPF_WRITES);
-  return touches ? alias_access_effects(f, i) : 0;
+/* Names of effects in alias analysis. */
+enum { ALIAS_READS = EFFECT_READS, ALIAS_WRITES = EFFECT_WRITES };
+static inline uint32_t alias_effects(const struct nvm_function *f, struct nvm_inst_id id) {
+  return effects_on_memory(f, id);
 }
-/* Whether the memory is never written while the function runs. */
+/* What instruction i may do to the location: EFFECT_READS | EFFECT_WRITES. Barriers, fences,
+ * atomics stronger than monotonic and unknown calls read and write everything that other threads
+ * can see, volatile accesses what they touch. */
+uint32_t alias_mod_ref(struct alias_env *e, struct nvm_inst_id i, struct memory_location l);
+/* Whether no memory of the location is written while the function runs. */
 bool alias_is_constant(struct alias_env *e, struct memory_location l);
-/* Whether the object (an alloca, a byval argument) is seen by this call of the function alone. */
+/* Whether the object is an alloca or byval argument that only this call of the function accesses.
+ */
 bool alias_is_private(struct alias_env *e, struct nvm_value object);
 
-/* Whether f is a CUDA kernel: its generic pointer parameters point to global memory, where all that
- * the host passes lies. */
+/* Whether f is a CUDA kernel, so that its generic pointer parameters point to global memory. */
 bool alias_parameters_are_global(const struct nvm_function *f);
 
-/* The parts of an address; what is too long or too odd becomes a base or a variable of its own. */
+/* The parts of an address; parts that are too long or not linear become base or variables. */
 struct alias_address alias_decompose(const struct nvm_function *f, struct nvm_value pointer);
-/* Log2 of what offset and terms are known to be a multiple of; 63 if they are nothing. */
+/* Log2 of the known common divisor of offset and terms; 63 if all are 0. */
 uint32_t alias_offset_zeros(const struct nvm_function *f, const struct alias_address *a);
-/* Whether two addresses have the same base and the same terms, in any order: they are a constant
- * distance apart. */
+/* Whether two addresses have the same base and terms, in any order, and so a constant distance. */
 bool alias_same_shape(const struct alias_address *a, const struct alias_address *b);
-/* Whether block b makes a part of the address. */
+/* Whether a part of the address is defined in block b. */
 bool alias_is_made_in(const struct nvm_function *f, const struct alias_address *a,
                       struct nvm_block b);
-/* The address as it is at the end of block `from`, given what it is at the start of its successor
- * `to`: phis of `to` become what they get from there. False: it is not known before `to`. */
+/* Translates an address at the start of block `to` to the end of its predecessor `from`: phis of
+ * `to` become their incoming values. False: a part is defined in `to` otherwise. */
 bool alias_translate(const struct nvm_function *f, struct alias_address *a, struct nvm_block to,
                      struct nvm_block from);
-/* The object a pointer is derived from: alloca, global, argument, call, load, phi, select … The
- * walk is bounded. */
+/* The object that a pointer is derived from: alloca, global, argument, call, load, phi, select …
+ * The walk is bounded. */
 struct nvm_value alias_underlying_object(const struct nvm_function *f, struct nvm_value pointer);
 
 #endif

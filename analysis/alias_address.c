@@ -1,19 +1,19 @@
-/* The addresses of alias analysis: base + constant + terms.
+/* Addresses of alias analysis: base + constant + terms.
  *
- * The walk goes through getelementptrs and casts; indices come apart into sums and products with
- * constants, where these do not wrap (in the pointer's width wrapping does not matter). */
+ * The walk follows getelementptrs and casts. Indices are split into sums and products with
+ * constants that do not wrap (in the pointer's width wrapping is harmless). */
 #include "analysis/alias_internal.h"
 #include "analysis/known_bits.h"
 #include "ir/gep.h"
 
 enum { MAX_DEPTH = 6 /* of the expression of an index */ };
 
-/* --- the walk to the base
- * ------------------------------------------------------------------------- */
+/* --- the walk to the base --------------------------------------------------------------------- */
 
-/* What the intrinsics pass on that leave a pointer as it is. */
-static struct nvm_value passed_on(const struct nvm_function *f, const struct nvm_inst *call) {
-  switch (called_intrinsic(f, call)) {
+/* The operand of an intrinsic that returns its pointer unchanged. */
+static struct nvm_value returned_pointer(const struct nvm_function *f,
+                                         const struct nvm_inst *call) {
+  switch (call_intrinsic(f, call)) {
     case INTRINSIC_ssa_copy:
     case INTRINSIC_launder_invariant_group:
     case INTRINSIC_strip_invariant_group:
@@ -33,7 +33,7 @@ struct nvm_value alias_step_to_base(const struct nvm_function *f, struct nvm_val
   uint32_t op = i ? i->op : expression ? c->op : OP_COUNT;
   *gep = op == OP_GEP;
   if (!*gep && op != OP_ADDRSPACECAST && op != OP_BITCAST)
-    return op == OP_CALL ? passed_on(f, i) : VALUE_NULL;
+    return op == OP_CALL ? returned_pointer(f, i) : VALUE_NULL;
   struct nvm_value from = i ? inst_operand(f, i, 0) : const_operand(m, v, 0);
   bool one =
       type_is_ptr(&m->types, value_type(f, from)) && !type_is_vector(&m->types, value_type(f, v));
@@ -50,8 +50,7 @@ struct nvm_value alias_underlying_object(const struct nvm_function *f, struct nv
   return pointer;
 }
 
-/* --- addresses
- * ------------------------------------------------------------------------------------ */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 struct decomposer {
   const struct nvm_function *f;
@@ -73,7 +72,7 @@ bool alias_add_term(struct alias_address *a, struct nvm_value v, int64_t scale, 
   return true;
 }
 
-/* Whether x + y, y a constant, keeps within the type by what is known of x. */
+/* Whether x + y, y a constant, does not wrap by what is known of x. */
 static bool sum_fits(const struct nvm_function *f, struct nvm_value x, struct nvm_value y,
                      bool is_signed) {
   if (value_kind(y) != VALUE_CONST) return false;
@@ -81,8 +80,8 @@ static bool sum_fits(const struct nvm_function *f, struct nvm_value x, struct nv
   return flags & (is_signed ? INST_NSW : INST_NUW);
 }
 
-/* What i, a product or shift that does not wrap, multiplies its first operand by; false: by no
- * constant that fits. */
+/* The constant that i, a product or shift that does not wrap, multiplies its first operand by;
+ * false if not a constant, or too large. */
 static bool constant_factor(const struct nvm_function *f, const struct nvm_inst *i, bool is_signed,
                             uint32_t bits, uint64_t *factor) {
   struct nvm_value y = inst_operand(f, i, 1);
@@ -94,8 +93,8 @@ static bool constant_factor(const struct nvm_function *f, const struct nvm_inst 
   return true;
 }
 
-/* Adds scale × v, where a v narrower than the pointer is extended by its sign or by zeros. Sums and
- * products in a narrower type come apart only where they do not wrap. */
+/* Adds scale * v; a v narrower than the pointer is sign- or zero-extended. Sums and products in a
+ * narrower type are split only if they do not wrap. */
 static bool add_scaled(struct decomposer *d, struct nvm_value v, int64_t scale, bool is_signed,
                        int depth) {
   const struct nvm_function *f = d->f;
@@ -111,7 +110,7 @@ static bool add_scaled(struct decomposer *d, struct nvm_value v, int64_t scale, 
     }
     const struct nvm_inst *i = inst_of(f, v);
     bool full = bits >= d->width;
-    if (full) is_signed = true; /* makes no difference: one form for equal terms */
+    if (full) is_signed = true; /* irrelevant: one form for equal terms */
     if (!i || i->operand_count == 0 || depth == MAX_DEPTH)
       return alias_add_term(d->a, v, scale, is_signed);
     bool unwrapped = full || (i->flags & (is_signed ? INST_NSW : INST_NUW)), apart = false;
@@ -190,7 +189,7 @@ bool alias_is_made_in(const struct nvm_function *f, const struct alias_address *
   return false;
 }
 
-/* What v, at the start of `to`, is at the end of `from`; none if that is not known. */
+/* The value at the end of `from` of v at the start of `to`; none if unknown. */
 static struct nvm_value translate_value(const struct nvm_function *f, struct nvm_value v,
                                         struct nvm_block to, struct nvm_block from) {
   const struct nvm_inst *i = inst_of(f, v);
@@ -238,9 +237,7 @@ static uint32_t offset_zeros(int64_t offset) {
 }
 
 uint32_t alias_term_zeros(const struct alias_term *t, struct known_bits k) {
-  uint64_t rest = ~k.zero & known_bits_mask(k.width);
-  uint32_t n = offset_zeros(t->scale);
-  if (k.width) n += rest ? (uint32_t)__builtin_ctzll(rest) : k.width;
+  uint32_t n = offset_zeros(t->scale) + known_bits_trailing_zeros(k);
   return n < 63 ? n : 63;
 }
 

@@ -1,6 +1,5 @@
-/* What the metadata of accesses says for alias analysis: scoped noalias lists, and struct-path TBAA
- * (the access tags of LLVM's LangRef: one access must be to a member on the path into the other's
- * type). */
+/* Metadata of accesses in alias analysis: scoped noalias lists, and struct-path TBAA (LLVM's
+ * LangRef: accesses may alias if one is to a member on the access path of the other). */
 #include "analysis/alias_internal.h"
 
 enum {
@@ -27,7 +26,7 @@ static struct nvm_meta domain_of(const struct meta_table *t, struct nvm_meta sco
   return n && n->count >= 2 ? meta_operand(t, n, 1) : (struct nvm_meta){0};
 }
 
-/* Whether, in some domain, all scopes of the one access are in the other's noalias list. */
+/* Whether, in some domain, all scopes of access a are in the noalias list of access b. */
 static bool scopes_apart(const struct alias_env *e, struct nvm_inst_id a, struct nvm_inst_id b) {
   const struct meta_table *t = &e->f->module->metadata;
   const struct meta_node *scopes = attached(e, a, e->scope), *noalias = attached(e, b, e->noalias);
@@ -58,7 +57,7 @@ static bool meta_number(const struct nvm_module *m, struct nvm_meta operand, uin
   return true;
 }
 
-/* !{base, access, offset}; false: none, or of another form. */
+/* Reads !{base, access, offset}; false: no tag, or another form. */
 static bool read_tag(const struct alias_env *e, struct nvm_inst_id i, struct tbaa_place *base,
                      bool *constant) {
   const struct nvm_module *m = e->f->module;
@@ -72,7 +71,9 @@ static bool read_tag(const struct alias_env *e, struct nvm_inst_id i, struct tba
          meta_number(m, meta_operand(&m->metadata, n, 2), &base->offset);
 }
 
-/* The member at the place's offset: of a scalar, its parent type. False at the root. */
+/* Moves to the member at the place's offset or, for a scalar, to its parent type. False at the
+ * root.
+ */
 static bool tbaa_enter(const struct nvm_module *m, struct tbaa_place *p) {
   const struct meta_node *n = meta_as_node(&m->metadata, p->type);
   if (!n || n->name.index || n->count < 2) return false;
@@ -87,7 +88,7 @@ static bool tbaa_enter(const struct nvm_module *m, struct tbaa_place *p) {
   return true;
 }
 
-/* Whether `to` lies on the way into `from`; if not, *root is the end of that way. */
+/* Whether `to` is on the access path from `from`; if not, *root is the end of that path. */
 static bool tbaa_reaches(const struct nvm_module *m, struct tbaa_place from, struct tbaa_place to,
                          struct nvm_meta *root, bool *odd) {
   for (int n = 0; n < MAX_TBAA; n++) {
@@ -95,7 +96,7 @@ static bool tbaa_reaches(const struct nvm_module *m, struct tbaa_place from, str
     *root = from.type;
     if (!tbaa_enter(m, &from)) {
       const struct meta_node *r = meta_as_node(&m->metadata, *root);
-      *odd = !r || r->count != 1; /* a root has a name and nothing else */
+      *odd = !r || r->count != 1; /* a root has only a name */
       return false;
     }
   }

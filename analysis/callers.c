@@ -1,4 +1,4 @@
-/* Functions all of whose uses are known; see callers.h. */
+/* Closed functions; see callers.h. */
 #include "analysis/callers.h"
 
 static bool is_open(const struct nvm_function *f) {

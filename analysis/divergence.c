@@ -1,13 +1,18 @@
 /* Divergence; see divergence.h.
  *
  * After Karrenberg and Hack, "Improving Performance of OpenCL on CPUs", 2012, and LLVM's analysis
- * of that descent, simplified. A value differs if source     thread and lane number, clocks; what
- * atomics, unknown calls and exchanges between lanes return; loads of memory that may be the
- * thread's own; arguments of device functions data       an operand differs join       it is a phi
- * that threads reach on several ways after a divergent branch: of all blocks between the branch and
- * its immediate post-dominator, and of that leaving    it is made in a loop that threads leave in
- * different iterations, and used behind it Departs by taking all phis of a branch's region, not
- * only those that two disjoint paths reach. */
+ * derived from it, simplified. A value differs if one of these holds:
+ *
+ * - source: it is a thread or lane number, a clock, the result of an atomic, an unknown call or an
+ *   exchange between lanes, a load from memory that may be private to the thread, or an argument of
+ * a device function
+ * - data: an operand differs
+ * - join: it is a phi in the influence region of a divergent branch, the blocks between the branch
+ *   and its immediate post-dominator, that included
+ * - leaving: it is computed in a loop that threads leave in different iterations, and used after it
+ *
+ * Unlike there, all phis of an influence region differ, not only those that two disjoint paths
+ * reach. */
 #include "analysis/divergence.h"
 
 #include "ir/intrinsic.h"
@@ -23,11 +28,11 @@ struct finder {
   struct arena *arena;
   struct uses uses;
   struct nvm_block *meet; /* by block: immediate post-dominator; {0}: none */
-  uint32_t *number; /* by block: in postorder of the reversed graph, from 1; 0: reaches no end */
-  uint64_t *seen;   /* by block: where the region that it was seen in last ends, and the loop of its
-                       branch */
-  bool *left;       /* by loop: leave_loop() has been there */
-  VEC(uint32_t) work; /* instructions that differ */
+  uint32_t *number;       /* by block: postorder number in the reversed graph, from 1; 0: reaches no
+                             exit */
+  uint64_t *seen;         /* by block: the last region visited: its end, and its branch's loop */
+  bool *left;             /* by loop: leave_loop() has visited it */
+  VEC(uint32_t) work;     /* instructions that differ */
 };
 
 static bool is_source(const struct nvm_function *f, const struct nvm_inst *i) {
@@ -56,21 +61,20 @@ static bool is_source(const struct nvm_function *f, const struct nvm_inst *i) {
     case INTRINSIC_nvvm_read_ptx_sreg_nctaid_y:
     case INTRINSIC_nvvm_read_ptx_sreg_nctaid_z:
     case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return false;
-    default: break; /* of operands that do not differ: the same, if it has operands and is pure */
+    default: break; /* pure with operands: as its operands */
   }
   return i->operand_count < 2 || !effects_is_pure(f, i);
 }
 
-/* --- post-dominators
- * ------------------------------------------------------------------------------ */
+/* --- post-dominators -------------------------------------------------------------------------- */
 
-/* Numbers the blocks from which an end is reached, by a walk from the ends up; returns how many, in
- * order[1 …]. */
+/* Numbers the blocks that reach an exit, by a depth-first walk of the reversed graph from the
+ * exits. Returns how many they are; order[1 …] are the blocks. */
 static uint32_t number_blocks(struct finder *s, struct nvm_block *order) {
   const struct dominance *d = s->dominance;
   uint32_t *stack = arena_alloc(s->arena, s->f->blocks.count * sizeof *stack);
   uint32_t *next = arena_alloc(s->arena, s->f->blocks.count * sizeof *next),
-           count = 0; /* edge to look at, plus 1 */
+           count = 0; /* the next edge, plus 1 */
   if (!stack || !next) return 0;
   FOR_EACH_BLOCK(s->f, end) {
     uint32_t depth = 0;
@@ -94,7 +98,7 @@ static uint32_t number_blocks(struct finder *s, struct nvm_block *order) {
   return count;
 }
 
-/* Immediate post-dominators (Cooper, Harvey, Kennedy, 2001); all ends meet in block 0. */
+/* Immediate post-dominators (Cooper, Harvey, Kennedy, 2001). Block 0 post-dominates all exits. */
 static bool find_meets(struct finder *s) {
   struct nvm_block *order = arena_alloc(s->arena, (s->f->blocks.count + 1) * sizeof *order);
   bool *known = arena_alloc(s->arena, s->f->blocks.count * sizeof *known);
@@ -124,8 +128,7 @@ static bool find_meets(struct finder *s) {
   return true;
 }
 
-/* --- propagation
- * ---------------------------------------------------------------------------------- */
+/* --- propagation ------------------------------------------------------------------------------ */
 
 static bool differs(struct finder *s, uint32_t i) {
   if (s->d->values[i]) return true;
@@ -139,7 +142,7 @@ static bool phis_differ(struct finder *s, struct nvm_block b) {
   return true;
 }
 
-/* What loop n makes and is used outside differs there. */
+/* Values computed in loop n differ where they are used outside it. */
 static bool leave_loop(struct finder *s, uint32_t n) {
   const struct loop *l = &s->loops->data[n];
   if (s->left[n]) return true;
@@ -154,9 +157,9 @@ static bool leave_loop(struct finder *s, uint32_t n) {
   return true;
 }
 
-/* The branch at the end of b parts threads: everything up to where its ways meet. What was reached
- * on the way to the same place, out of the same loop, has been seen with all that follows. */
-static bool part(struct finder *s, struct nvm_block b) {
+/* The branch at the end of b diverges: visits its influence region. A block that was visited for a
+ * region with the same end, from the same loop, is not visited again. */
+static bool diverge(struct finder *s, struct nvm_block b) {
   if (s->d->branches[b.index]) return true;
   s->d->branches[b.index] = true;
   VEC(struct nvm_block) open = {0};
@@ -181,7 +184,7 @@ static bool part(struct finder *s, struct nvm_block b) {
 
 static bool visit_user(struct finder *s, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(s->f, id);
-  if (i->op == OP_CONDBR || i->op == OP_SWITCH) return part(s, i->block);
+  if (i->op == OP_CONDBR || i->op == OP_SWITCH) return diverge(s, i->block);
   return type_equal(i->type, TYPE_VOID) || differs(s, id.index);
 }
 
@@ -225,8 +228,7 @@ bool divergence_of(const struct divergence *d, struct nvm_value v) {
   return value_kind(v) == VALUE_INST && (value_index(v) >= d->size || d->values[value_index(v)]);
 }
 
-/* Of instructions that the following look through. */
-enum { MOST_OPERANDS = 3 };
+enum { MOST_OPERANDS = 3 }; /* of instructions that the pre-checks look through */
 
 bool divergence_is_evident(const struct nvm_function *f, struct nvm_value v, uint32_t steps) {
   if (value_kind(v) == VALUE_ARG) return !function_is_kernel(f);

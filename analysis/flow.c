@@ -1,5 +1,5 @@
-/* Remembered analyses of the control flow; see flow.h. A checking build computes the dominator tree
- * each time, and sees to it that what is remembered is still so. */
+/* Cached control-flow analyses; see flow.h. A checking build recomputes the dominator tree at each
+ * call and asserts that the cached one is current. */
 #include "analysis/flow.h"
 
 #include <assert.h>

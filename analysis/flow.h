@@ -1,24 +1,24 @@
-/* The dominator tree and the loops of the function in hand, remembered from pass to pass. */
-#ifndef NVM_OPT_ANALYSIS_FLOW_H
-#define NVM_OPT_ANALYSIS_FLOW_H
+/* The dominator tree and the loops of one function, cached from pass to pass. */
+#ifndef NVM_ANALYSIS_FLOW_H
+#define NVM_ANALYSIS_FLOW_H
 
 #include "analysis/loops.h"
 
 struct flow {
-  struct arena arena; /* of what is remembered */
+  struct arena arena; /* of the cached analyses */
   struct dominance dominance;
   struct loops loops;
   bool has_dominance, has_loops;
 };
 
-/* Nothing remembered. */
+/* An empty cache. */
 void flow_init(struct flow *w, struct nvm_allocator allocator);
-/* Gives back all memory. */
+/* Releases all memory. */
 void flow_free(struct flow *w);
-/* To be called when the control flow of the function has changed, or another function is next. */
+/* Empties the cache: required when the control flow changed or another function is next. */
 void flow_forget(struct flow *w);
-/* Those of f, whose control flow is as it was when they were asked first; what they hold is
- * borrowed until flow_forget. False when out of memory. */
+/* The analyses of f, whose control flow must be as at the first call since flow_forget. The arrays
+ * are borrowed until then. False when out of memory. */
 bool flow_dominance(struct flow *w, const struct nvm_function *f, struct dominance *d);
 bool flow_loops(struct flow *w, const struct nvm_function *f, struct dominance *d, struct loops *l);
 

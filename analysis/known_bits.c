@@ -1,12 +1,11 @@
 /* Known bits; see known_bits.h.
  *
- * Forward propagation over the expression tree, MOST_DEPTH levels deep: every bit is 0, 1 or
- * unknown. Sums propagate known carries (the classic two-run trick: the sum with all unknown bits 0
- * and the one with all unknown bits 1 agree in the carries that are certain). Phis are looked
- * through only where one level suffices; loops end at the depth limit.
+ * Evaluates the expression tree MOST_DEPTH levels deep with bits 0, 1 or unknown. Carries of a sum
+ * are known where the sum with all unknown bits 0 and the sum with all unknown bits 1 agree.
+ * Operands of phis are followed one level; loops end at the depth limit.
  *
- * Special registers: limits by the PTX ISA's tables (compute capability 3.0 and later): blocks of
- * at most 1024 x 1024 x 64 threads, grids of at most 2^31-1 x 65535 x 65535 blocks, warps of 32. */
+ * Limits of special registers are those of the PTX ISA for compute capability 3.0 and later: blocks
+ * of 1024 x 1024 x 64 threads, grids of 2^31-1 x 65535 x 65535 blocks, warps of 32. */
 #include "analysis/known_bits.h"
 
 #include "ir/intrinsic.h"
@@ -36,8 +35,7 @@ static struct known_bits known_constant(const struct nvm_module *m, struct nvm_v
   return k;
 }
 
-/* --- arithmetic ---------------------------------------------------------------------------------
- */
+/* --- arithmetic ------------------------------------------------------------------------------- */
 
 static struct known_bits known_sum(struct known_bits a, struct known_bits b, bool carry) {
   uint64_t mask = known_bits_mask(a.width);
@@ -51,16 +49,12 @@ static struct known_bits known_not(struct known_bits a) {
   return (struct known_bits){a.one, a.zero, a.width};
 }
 
-static uint32_t trailing_zeros(struct known_bits a) {
-  uint64_t rest = ~a.zero & known_bits_mask(a.width);
-  return rest ? (uint32_t)__builtin_ctzll(rest) : a.width;
-}
 static uint32_t leading_zeros(struct known_bits a) {
-  uint64_t rest = ~a.zero & known_bits_mask(a.width);
+  uint64_t rest = known_bits_most(a);
   return rest ? (uint32_t)__builtin_clzll(rest) - (64 - a.width) : a.width;
 }
 
-/* `low` low and `high` high bits are zero. */
+/* Zeros in the `low` lowest and `high` highest bits. */
 static struct known_bits known_ends(uint32_t width, uint32_t low, uint32_t high) {
   struct known_bits k = {0, 0, width};
   uint64_t mask = known_bits_mask(width);
@@ -70,7 +64,8 @@ static struct known_bits known_ends(uint32_t width, uint32_t low, uint32_t high)
 }
 
 static struct known_bits known_product(struct known_bits a, struct known_bits b) {
-  uint32_t low = trailing_zeros(a) + trailing_zeros(b), high = leading_zeros(a) + leading_zeros(b);
+  uint32_t low = known_bits_trailing_zeros(a) + known_bits_trailing_zeros(b),
+           high = leading_zeros(a) + leading_zeros(b);
   high = high > a.width ? high - a.width : 0;
   return known_ends(a.width, low > a.width ? a.width : low, high);
 }
@@ -78,7 +73,7 @@ static struct known_bits known_product(struct known_bits a, struct known_bits b)
 static struct known_bits known_shift(enum op op, struct known_bits a, struct known_bits by) {
   uint64_t mask = known_bits_mask(a.width);
   if ((by.zero | by.one) != known_bits_mask(by.width)) { /* by an unknown amount */
-    if (op == OP_SHL) return known_ends(a.width, trailing_zeros(a), 0);
+    if (op == OP_SHL) return known_ends(a.width, known_bits_trailing_zeros(a), 0);
     if (op == OP_LSHR || known_bits_nonnegative(a)) return known_ends(a.width, 0, leading_zeros(a));
     return (struct known_bits){0, 0, a.width};
   }
@@ -146,8 +141,7 @@ static struct known_bits known_cast(const struct nvm_inst *i, struct known_bits 
   return k;
 }
 
-/* --- calls --------------------------------------------------------------------------------------
- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static struct known_bits below(uint32_t width, uint64_t most) {
   uint32_t bits = most ? 64 - (uint32_t)__builtin_clzll(most) : 0;
@@ -204,8 +198,7 @@ static struct known_bits known_call(const struct nvm_function *f, const struct n
   return width == 32 ? r : none;
 }
 
-/* --- the walk -----------------------------------------------------------------------------------
- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
 static struct known_bits known_phi(const struct nvm_function *f, const struct nvm_inst *i,
                                    struct known_bits r, uint32_t depth) {

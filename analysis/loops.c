@@ -1,11 +1,11 @@
 /* Natural loops; see loops.h.
  *
- * Headers are visited in postorder, inner ones before outer ones. From the sources of a header's
- * back edges the search goes backwards up to it; where it meets a loop found before it goes on from
- * that loop's header, so that no block is walked twice (as LLVM's LoopInfo does, with path
- * compression instead of climbing). Then blocks are laid out in reverse postorder, each loop in one
- * piece: when its header comes, the loop takes as many places as it has blocks. That is a reverse
- * postorder too, for nothing enters a loop but through its header. */
+ * Headers are visited in postorder, inner before outer. A backward search runs from the sources of
+ * a header's back edges up to the header. Where it meets a loop found earlier it continues at that
+ * loop's header, so that no block is visited twice (as in LLVM's LoopInfo, with path compression
+ * instead of climbing). Then blocks are laid out in reverse postorder with contiguous loops: a
+ * header reserves as many places as its loop has blocks. The result is a reverse postorder too,
+ * because a loop is entered only through its header. */
 #include "analysis/loops.h"
 
 struct finder {
@@ -13,8 +13,8 @@ struct finder {
   const struct dominance *d;
   uint32_t *inner;  /* by block: the header of its innermost loop, 0: none */
   uint32_t *outer;  /* by header: the header of the loop around it, 0: none known yet */
-  uint32_t *root;   /* by header: one further out, compressed */
-  uint32_t *stack;  /* one place an edge and block */
+  uint32_t *root;   /* by header: the header of a loop around it, compressed */
+  uint32_t *stack;  /* room for all edges and blocks */
   uint32_t *next;   /* by loop: the next free place */
   uint32_t *number; /* by header: its loop */
 };
@@ -29,7 +29,7 @@ static bool allocate(struct finder *s, struct loops *l, struct arena *a) {
   return s->stack && l->blocks;
 }
 
-/* The header of the outermost loop known to hold that of h. */
+/* The header of the outermost loop known to contain the loop of h. */
 static uint32_t outermost(struct finder *s, uint32_t h) {
   uint32_t top = h;
   while (s->root[top]) top = s->root[top];
@@ -41,7 +41,7 @@ static uint32_t outermost(struct finder *s, uint32_t h) {
   return top;
 }
 
-/* Pushes the reachable predecessors of b; only back edges to it where `back`. */
+/* Pushes the reachable predecessors of b; with `back`, only the sources of back edges. */
 static uint32_t push_predecessors(struct finder *s, struct nvm_block b, bool back, uint32_t depth) {
   for (uint32_t k = s->d->first_predecessor[b.index]; k < s->d->first_predecessor[b.index + 1];
        k++) {
@@ -71,16 +71,15 @@ static bool find_loop(struct finder *s, struct nvm_block header) {
   return true;
 }
 
-/* Headers' loops; how many. */
 static uint32_t find_loops(struct finder *s) {
   uint32_t reachable = s->d->size[s->f->entry.index], found = 0;
   for (uint32_t k = 0; k < reachable; k++) found += find_loop(s, s->d->postorder[k]);
   return found;
 }
 
-/* Numbers the loops in the order of their headers and gives each block its place. */
+/* Numbers the loops in reverse postorder of their headers and places the blocks. */
 static void lay_out(struct finder *s, struct loops *l, uint32_t blocks) {
-  uint32_t *size = s->root; /* by header; free again */
+  uint32_t *size = s->root; /* by header; root is no longer needed */
   memset(size, 0, (s->f->blocks.count + 1) * sizeof *size);
   for (uint32_t k = 0; k < blocks; k++) /* postorder: inner headers come before outer ones */ {
     uint32_t b = s->d->postorder[k].index, h = s->inner[b];
@@ -110,8 +109,7 @@ static void lay_out(struct finder *s, struct loops *l, uint32_t blocks) {
   }
 }
 
-/* Loops were numbered by their headers' reverse postorder; now the nest's preorder, which is that
- * of their first blocks. */
+/* Renumbers the loops in preorder of the nest, which is the order of their first blocks. */
 static bool renumber(struct loops *l, struct finder *s, struct arena *a) {
   struct loop *old = arena_alloc(a, (l->count + 1) * sizeof *old);
   if (!old) return false;
@@ -137,7 +135,7 @@ static bool renumber(struct loops *l, struct finder *s, struct arena *a) {
   return true;
 }
 
-/* *only is b if that is the first, stays if it is that one, else none, for ever. */
+/* *only becomes b if b is the first, and {0} for good if b differs from an earlier one. */
 static void note_only(struct nvm_block *only, bool *any, struct nvm_block b) {
   if (!*any) *only = b;
   else if (only->index != b.index) only->index = 0;
@@ -163,8 +161,7 @@ static void find_entries(struct loops *l, uint32_t n, const struct nvm_function 
   if (p->preheader.index && block_successor_count(f, p->preheader) != 1) p->preheader.index = 0;
 }
 
-/* Each edge out of a loop is one out of all inner loops that it leaves: climb until it stays
- * inside. Counts them, then fills the lists. */
+/* Notes each edge at every loop that it leaves. Counts the edges or, with `fill`, lists them. */
 static void find_exits(struct loops *l, const struct nvm_function *f, bool fill) {
   for (uint32_t k = 0; k < l->data[0].block_count; k++) {
     struct nvm_block b = l->blocks[k], previous = {0};

@@ -1,29 +1,30 @@
-/* Natural loops: the nest, its blocks, preheaders, latches, exits and the !llvm.loop hints.
+/* Natural loops: the nest, its blocks, preheaders, latches, exits, and the !llvm.loop hints.
  *
- * A loop is a header and everything that reaches a back edge to it without leaving; headers are
- * blocks that dominate the source of an edge to them. Irreducible cycles are not loops. */
-#ifndef NVM_OPT_ANALYSIS_LOOPS_H
-#define NVM_OPT_ANALYSIS_LOOPS_H
+ * A back edge is an edge to a block that dominates its source; that block is a loop header. The
+ * loop is the header and all blocks that reach a back edge to it without passing it. Irreducible
+ * cycles are not loops. */
+#ifndef NVM_ANALYSIS_LOOPS_H
+#define NVM_ANALYSIS_LOOPS_H
 
 #include "ir/dominance.h"
 
 struct loop {
   struct nvm_block header;
-  struct nvm_block preheader; /* the only block that enters the header from outside, and goes
-                                 nowhere else; {0} */
-  struct nvm_block latch;     /* the only source of a back edge; {0}: several */
-  struct nvm_block
-      exiting; /* the only block of the loop with an edge out of it; {0}: none or several */
-  struct nvm_block exit; /* the only block outside that the loop jumps to; {0}: none or several */
-  struct nvm_meta hints; /* !llvm.loop of the latch (of all, if they agree); {0}: none */
-  uint32_t parent;       /* index into loops->data; 0: outermost */
-  uint32_t depth;        /* 1: outermost */
-  uint32_t end;          /* this loop and those within it: this one's index … end - 1 */
-  uint32_t first_block,
-      block_count; /* loops->blocks[first_block …], inner loops' blocks included, header first,
-                      in a reverse postorder in which every loop is contiguous */
-  uint32_t first_exit, exit_count; /* loops->exits[first_exit …] in the order of their blocks; more
-                                      than LOOP_MOST_EXITS are not listed */
+  /* The next four are {0} if there is no such block, or several. */
+  struct nvm_block preheader; /* the predecessor of the header outside; its only successor is it */
+  struct nvm_block latch;     /* the source of back edges */
+  struct nvm_block exiting;   /* the block with edges out of the loop */
+  struct nvm_block exit;      /* the target of edges out of the loop */
+  struct nvm_meta hints;      /* !llvm.loop of the latches if they agree; {0}: none */
+  uint32_t parent;            /* index into loops->data; 0: outermost */
+  uint32_t depth;             /* 1: outermost */
+  uint32_t end;               /* this loop and the loops in it have the indices n … end - 1 */
+  /* loops->blocks[first_block …] with the blocks of inner loops, the header first, in a reverse
+   * postorder in which every loop is contiguous. */
+  uint32_t first_block, block_count;
+  /* loops->exits[first_exit …] in the order of their blocks; not listed if more than
+   * LOOP_MOST_EXITS. */
+  uint32_t first_exit, exit_count;
 };
 
 /* An edge out of a loop. */
@@ -34,25 +35,25 @@ struct loop_exit {
 enum { LOOP_MOST_EXITS = 1024 };
 
 struct loops {
-  struct loop *data;   /* in preorder of the nest; [0]: the whole function, its reachable blocks */
+  struct loop *data;   /* in preorder of the nest; [0]: all reachable blocks */
   uint32_t count;      /* loops 1 … count */
   uint32_t *innermost; /* by block: the innermost loop it is in, 0: none */
   struct nvm_block *blocks;
   struct loop_exit *exits;
-  uint32_t known_blocks; /* blocks made later are in no loop */
+  uint32_t known_blocks; /* blocks added later are in no loop */
 };
 
 /* In `arena`; false when out of memory. Cost: close to linear in blocks and edges. */
 bool loops_compute(struct loops *l, const struct nvm_function *f, const struct dominance *d,
                    struct arena *arena);
-/* The edges out of loop n, *count of them; NULL and 0 where they are too many to be listed. */
+/* The edges out of loop n, *count of them; NULL and 0 if there are too many to list. */
 const struct loop_exit *loops_exits(const struct loops *l, uint32_t n, uint32_t *count);
-/* Whether block b is in loop n (or a loop within it). */
+/* Whether block b is in loop n or a loop in it. */
 static inline bool loops_contains(const struct loops *l, uint32_t n, struct nvm_block b) {
   uint32_t inner = b.index < l->known_blocks ? l->innermost[b.index] : 0;
   return n == 0 || (inner >= n && inner < l->data[n].end);
 }
-/* Whether v is the same in every iteration of loop n: a constant, an argument, or made outside. */
+/* Whether v is a constant, an argument, or computed outside loop n. */
 bool loops_is_invariant(const struct loops *l, const struct nvm_function *f, uint32_t n,
                         struct nvm_value v);
 

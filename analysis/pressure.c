@@ -1,15 +1,15 @@
 /* Register pressure; see pressure.h.
  *
- * No sets of values are kept. One value after the other is followed from its reads up to its
- * definition (liveness "by use", as Boissinot et al., "Computing Liveness Sets for SSA-Form
- * Programs", 2011, call it), which adds its registers to the blocks that it lives through, and to
- * the instruction that reads it last, if it is not alive behind that block. Then a walk up each
- * block adds what dies and takes off what is made. */
+ * No sets of values are kept. Each value is followed from its uses back to its definition (liveness
+ * "by use": Boissinot et al., "Computing Liveness Sets for SSA-Form Programs", 2011). Its registers
+ * are added to the blocks that it is live through and, where it is not live out, to the instruction
+ * that reads it last. Then a backward walk over each block adds what dies and subtracts what is
+ * defined. */
 #include "analysis/pressure.h"
 
 #include "analysis/uses.h"
 
-enum { MOST_BLOCKS_EACH = 64 }; /* that a value lives through, on average over all */
+enum { MOST_BLOCKS_EACH = 64 }; /* that a value is live in, on average */
 
 struct counter {
   struct pressure *p;
@@ -17,18 +17,17 @@ struct counter {
   const struct dominance *d;
   struct arena *arena;
   struct uses uses;
-  uint32_t *position; /* by instruction: grows along its block */
-  uint32_t *made,
-      *dies; /* by instruction: registers of its result, if that is read; of what it reads last */
-  uint32_t *in, *out,
-      *read_in; /* by block: the value last found alive at its begin, at its end, and read within */
-  struct nvm_inst_id *last;    /* by block: where that is read last */
-  uint64_t left;               /* blocks that may still be walked */
-  VEC(struct nvm_block) open;  /* at whose begin the value is alive, to look at */
-  VEC(struct nvm_block) read;  /* where the value is read */
-  VEC(struct nvm_value) names; /* the value, and the addresses that are it plus a constant */
-  uint32_t value, registers;   /* whose turn it is: its slot; what it takes */
-  struct nvm_block home;       /* where it is made */
+  uint32_t *position;           /* by instruction: grows along its block */
+  uint32_t *made;               /* by instruction: registers of its result, if that is read */
+  uint32_t *dies;               /* by instruction: registers of values that it reads last */
+  uint32_t *in, *out, *read_in; /* by block: the value last found live in, live out, read in it */
+  struct nvm_inst_id *last;     /* by block: the last reader of that value */
+  uint64_t left;                /* remaining blocks to visit */
+  VEC(struct nvm_block) open;   /* blocks with the value live in, to be visited */
+  VEC(struct nvm_block) read;   /* blocks that read the value */
+  VEC(struct nvm_value) names;  /* the value, and addresses at a constant distance from it */
+  uint32_t value, registers;    /* the current value: its slot, its registers */
+  struct nvm_block home;        /* the block that defines it */
 };
 
 uint32_t pressure_registers(const struct nvm_function *f, struct nvm_type type) {
@@ -47,7 +46,7 @@ bool pressure_is_other_name(const struct nvm_function *f, const struct nvm_inst 
   return true;
 }
 
-static bool alive_at_begin(struct counter *c, struct nvm_block b) {
+static bool note_live_in(struct counter *c, struct nvm_block b) {
   if (c->in[b.index] == c->value || c->left == 0) return true;
   c->in[b.index] = c->value;
   c->p->in[b.index] += c->registers;
@@ -55,30 +54,30 @@ static bool alive_at_begin(struct counter *c, struct nvm_block b) {
   return VEC_PUSH(c->arena, &c->open, b);
 }
 
-static bool alive_at_end(struct counter *c, struct nvm_block b) {
+static bool note_live_out(struct counter *c, struct nvm_block b) {
   if (c->out[b.index] == c->value || !dominance_reachable(c->d, b)) return true;
   c->out[b.index] = c->value;
   c->p->out[b.index] += c->registers;
-  return b.index == c->home.index || alive_at_begin(c, b);
+  return b.index == c->home.index || note_live_in(c, b);
 }
 
-static bool read_by(struct counter *c, uint32_t use) {
+static bool note_use(struct counter *c, uint32_t use) {
   struct nvm_inst_id id = c->uses.users[use];
   const struct nvm_inst *i = function_inst(c->f, id);
   struct nvm_block b = i->block;
   if (!dominance_reachable(c->d, b)) return true;
   if (pressure_is_other_name(c->f, i)) return VEC_PUSH(c->arena, &c->names, value_of_inst(id));
   if (i->op == OP_PHI)
-    return alive_at_end(
+    return note_live_out(
         c, (struct nvm_block){value_index(inst_operand(c->f, i, c->uses.operands[use] + 1))});
   bool first = c->read_in[b.index] != c->value;
   if (first || c->position[id.index] > c->position[c->last[b.index].index]) c->last[b.index] = id;
   c->read_in[b.index] = c->value;
   return (!first || VEC_PUSH(c->arena, &c->read, b)) &&
-         (b.index == c->home.index || alive_at_begin(c, b));
+         (b.index == c->home.index || note_live_in(c, b));
 }
 
-/* Follows one value; `at_begin`: phis and arguments are there where their block begins. */
+/* Follows one value; `at_begin`: it is a phi or argument, defined at the start of its block. */
 static bool follow(struct counter *c, struct nvm_value v, struct nvm_block home, bool at_begin) {
   c->value = uses_slot(&c->uses, v);
   c->registers = pressure_registers(c->f, value_type(c->f, v));
@@ -88,13 +87,13 @@ static bool follow(struct counter *c, struct nvm_value v, struct nvm_block home,
   for (uint32_t n = 0; n < c->names.count; n++) {
     uint32_t slot = uses_slot(&c->uses, c->names.data[n]);
     for (uint32_t u = c->uses.first[slot]; u < c->uses.first[slot + 1]; u++)
-      if (!read_by(c, u)) return false;
+      if (!note_use(c, u)) return false;
   }
   while (c->open.count) {
     struct nvm_block b = c->open.data[--c->open.count];
     for (uint32_t k = c->d->first_predecessor[b.index]; k < c->d->first_predecessor[b.index + 1];
          k++)
-      if (!alive_at_end(c, c->d->predecessors[k])) return false;
+      if (!note_live_out(c, c->d->predecessors[k])) return false;
   }
   bool there = c->read_in[home.index] == c->value || c->out[home.index] == c->value;
   if (at_begin && there) c->p->in[home.index] += c->registers;
@@ -106,13 +105,13 @@ static bool follow(struct counter *c, struct nvm_value v, struct nvm_block home,
   return true;
 }
 
-static void walk_up(struct counter *c, struct nvm_block b) {
-  uint32_t alive = c->p->out[b.index], most = alive;
+static void count_block(struct counter *c, struct nvm_block b) {
+  uint32_t live = c->p->out[b.index], most = live;
   for (struct nvm_inst_id i = function_block(c->f, b)->last; !inst_is_none(i);
        i = function_inst(c->f, i)->previous) {
     if (function_inst(c->f, i)->op == OP_PHI) break;
-    alive = alive - c->made[i.index] + c->dies[i.index];
-    if (alive > most) most = alive;
+    live = live - c->made[i.index] + c->dies[i.index];
+    if (live > most) most = live;
   }
   c->p->most[b.index] = most;
   if (most > c->p->highest) c->p->highest = most;
@@ -145,6 +144,6 @@ bool pressure_compute(struct pressure *p, const struct nvm_function *f, const st
     if (!follow(&c, value_of_inst(i), b, inst->op == OP_PHI)) return false;
   }
   FOR_EACH_BLOCK(f, b)
-  if (dominance_reachable(d, b)) walk_up(&c, b);
+  if (dominance_reachable(d, b)) count_block(&c, b);
   return true;
 }

@@ -1,10 +1,10 @@
 /* Ranges of integers; see ranges.h.
  *
- * Interval arithmetic, once in unsigned and once in signed numbers without bounds (128 bits): what
- * fits the width is the result; what does not, wraps, and nothing is known, unless a flag says that
- * wrapping is poison: then it is cut at the width's limits. The two readings sharpen each other
- * wherever one of them stays on one side of the sign. LLVM's ConstantRange has one interval that
- * may wrap; two that may not say less of a few odd sets, and need no case distinctions. */
+ * Interval arithmetic in unbounded (128-bit) numbers, once unsigned and once signed. A result that
+ * fits the width is the answer. A result that does not fit wraps and is unknown or, if a flag makes
+ * wrapping poison, is clamped to the width. Each interval narrows the other where one of them does
+ * not cross the sign. LLVM's ConstantRange is one interval that may wrap; two that do not wrap are
+ * less precise for a few sets, and need no case distinctions. */
 #include "analysis/ranges.h"
 
 #include "ir/evalint.h"
@@ -12,7 +12,7 @@
 
 static int64_t most_signed(uint32_t width) { return (int64_t)(evalint_mask(width) >> 1); }
 
-/* Lets each reading narrow the other. */
+/* Narrows each interval by the other. */
 static struct range settle(struct range r) {
   uint64_t top = (uint64_t)most_signed(r.width);
   if (r.low > top || r.high <= top) {
@@ -69,15 +69,14 @@ struct range range_either(struct range a, struct range b) {
   return a;
 }
 
-/* --- comparisons --------------------------------------------------------------------------------
- */
+/* --- comparisons ------------------------------------------------------------------------------ */
 
 struct range range_where(enum icmp_predicate p, struct range b) {
   struct range r = range_all(b.width);
   if (b.width == 0 || range_is_empty(b)) return r;
   switch (p) {
     case ICMP_EQ: return b;
-    case ICMP_NE: /* only ends can be cut off */
+    case ICMP_NE: /* only an end can be excluded */
       if (b.low != b.high) return r;
       if (b.low == 0) r.low++;
       if (b.high == r.high) r.high--;
@@ -117,10 +116,9 @@ int range_compare(enum icmp_predicate p, struct range a, struct range b) {
   return -1;
 }
 
-/* --- arithmetic ---------------------------------------------------------------------------------
- */
+/* --- arithmetic ------------------------------------------------------------------------------- */
 
-/* Numbers without bounds, in one of the readings. */
+/* An interval of unbounded numbers, unsigned or signed. */
 struct span {
   nvm_i128 low, high;
 };
@@ -130,7 +128,7 @@ static struct span span_of(struct range r, bool is_signed) {
   return (struct span){r.low, r.high};
 }
 
-/* The least and the largest of op applied to the corners. */
+/* The interval of op applied to the ends. */
 static struct span corners(nvm_i128 (*op)(nvm_i128, nvm_i128), struct span a, struct span b) {
   nvm_i128 v[] = {op(a.low, b.low), op(a.low, b.high), op(a.high, b.low), op(a.high, b.high)};
   struct span s = {v[0], v[0]};
@@ -145,7 +143,7 @@ static nvm_i128 divided(nvm_i128 a, nvm_i128 b) { return a / b; }
 static nvm_i128 shifted_left(nvm_i128 a, nvm_i128 b) { return a * ((nvm_i128)1 << b); }
 static nvm_i128 shifted_right(nvm_i128 a, nvm_i128 b) { return a >> b; }
 
-/* The number of ones that covers n. */
+/* The smallest 2^k - 1 that is at least n. */
 static nvm_i128 filled(nvm_i128 n) {
   return n <= 0 ? 0 : (nvm_i128)(~UINT64_C(0) >> __builtin_clzll((uint64_t)n));
 }
@@ -160,8 +158,7 @@ static struct span remainder_of(struct span a, struct span b) {
                        a.high > 0 ? smaller(a.high, most) : 0};
 }
 
-/* *out is what `op` makes of a and b in numbers without bounds; false if nothing is known in this
- * reading. */
+/* *out is the interval of `op` on unbounded numbers; false if unknown. */
 static bool compute(enum op op, bool is_signed, uint32_t width, struct span a, struct span b,
                     struct span *out) {
   const nvm_i128 large = (nvm_i128)1 << 63;
@@ -233,8 +230,7 @@ uint16_t range_no_wrap(enum op op, struct range a, struct range b) {
   return flags;
 }
 
-/* --- instructions -------------------------------------------------------------------------------
- */
+/* --- instructions ----------------------------------------------------------------------------- */
 
 static struct range convert(enum op op, struct range a, uint32_t width) {
   if (op == OP_ZEXT) return range_unsigned(width, a.low, a.high);
@@ -322,8 +318,8 @@ static struct range of_operand(void *state, struct nvm_value v) {
   return r.low == r.high ? r : range_both(r, range_of_bits(known_bits_of(f, v)));
 }
 
-/* Where the bits alone do not say it: what is added, multiplied or divided, and signs. */
-static bool says_more(enum op op) {
+/* Whether the operation gives a smaller range than known bits do. */
+static bool narrows(enum op op) {
   return op == OP_SEXT || op == OP_ADD || op == OP_SUB || op == OP_MUL ||
          (op >= OP_UDIV && op <= OP_SREM);
 }
@@ -331,7 +327,7 @@ static bool says_more(enum op op) {
 struct range range_of(const struct nvm_function *f, struct nvm_value v) {
   struct range r = of_operand(&f, v);
   const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &f->insts.data[value_index(v)] : NULL;
-  return i && r.width && says_more((enum op)i->op)
+  return i && r.width && narrows((enum op)i->op)
              ? range_both(r, range_of_inst(f, i, of_operand, &f))
              : r;
 }

@@ -1,13 +1,12 @@
 /* Scalar evolution; see scev.h. After O. Bachmann, P. Wang, E. Zima, "Chains of Recurrences"
- * (1994), as LLVM uses them, but affine sums only: a flat list of terms, nothing nested, so that
- * forms are compared and subtracted in one walk.
+ * (1994), as LLVM uses them, restricted to affine sums: flat lists of terms, which are compared and
+ * subtracted in one walk.
  *
- * Each value has up to three forms, made when asked for: modulo 2^width (PLAIN), and its exact
- * value sign- or zero-extended to 64 bits (SIGNED, UNSIGNED), which extensions are made of. An
- * extended form of a sum is the sum of the extended forms if the sum does not wrap in that sense;
- * else the sum is a symbol. Forms of operands are made first, by an explicit stack: what compute()
- * misses it pushes, and is tried again. No recursion, so that a sum of a million terms is no
- * problem; sums of more than MOST_TERMS terms are symbols.
+ * Each value has up to three forms, computed on demand: modulo 2^width (PLAIN), and the exact value
+ * sign- or zero-extended to 64 bits (SIGNED, UNSIGNED), from which extensions are built. The
+ * extended form of a sum is the sum of the extended forms if it does not wrap in that sense, else a
+ * symbol. An explicit stack replaces recursion: compute() pushes missing forms of operands and is
+ * called again. Sums of more than MOST_TERMS terms are symbols.
  *
  * Trip counts and implied conditions are in trip_count.c. */
 #include "analysis/scev_internal.h"
@@ -18,8 +17,7 @@
 
 enum { MOST_TERMS = 16 };
 
-/* --- sums ---------------------------------------------------------------------------------------
- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 struct sum {
   struct scev form; /* without terms */
@@ -36,16 +34,14 @@ static uint32_t value_width(const struct scev_env *e, struct nvm_value v) {
   return t->kind == TY_PTR ? layout_pointer_bits(&e->f->module->layout, t->width) : 0;
 }
 
-/* Terms' order: by loop, symbol, extension; negative, 0 or positive as a stands before, at or
- * behind b. */
+/* The order of terms: by loop, symbol, extension; negative, 0 or positive. */
 static int compare_terms(const struct scev_term *a, const struct scev_term *b) {
   if (a->loop != b->loop) return a->loop < b->loop ? -1 : 1;
   if (a->symbol.bits != b->symbol.bits) return a->symbol.bits < b->symbol.bits ? -1 : 1;
   return (int)a->is_signed - (int)b->is_signed;
 }
 
-/* A number of the sum, modulo 2^width; in numbers without bounds the sum holds only where that
- * changes nothing. */
+/* A number of the sum modulo 2^width. If it changes, the sum wraps. */
 static int64_t wrapped(struct sum *s, nvm_i128 exact) {
   int64_t n = wrap(s->form.width, (uint64_t)exact);
   if (n != exact) s->form.no_signed_wrap = s->form.no_unsigned_wrap = false;
@@ -71,15 +67,14 @@ static void add_term(const struct scev_env *e, struct sum *s, struct scev_term t
   s->terms[k] = t;
 }
 
-/* An empty sum; terms are written before they are read. */
+/* Makes an empty sum; `terms` stays uninitialized. */
 static void start_sum(struct sum *s, uint32_t width) {
   s->form = (struct scev){.width = width, .no_signed_wrap = true, .no_unsigned_wrap = true};
   s->count = 0;
   s->too_long = false;
 }
 
-/* s += factor * a, each term multiplied by the iteration number of `loop` and by `symbol` where
- * given. */
+/* s += factor * a, times the iteration number of `loop` and times `symbol` if given. */
 static void add_product(const struct scev_env *e, struct sum *s, struct scev a, int64_t factor,
                         uint32_t loop, struct scev_term symbol) {
   if (a.width == 0) s->too_long = true;
@@ -121,8 +116,7 @@ static struct scev finish(struct scev_env *e, struct sum *s) {
   return s->form;
 }
 
-/* --- symbols and constants ----------------------------------------------------------------------
- */
+/* --- symbols and constants -------------------------------------------------------------------- */
 
 bool scev_nonnegative(const struct scev_env *e, struct nvm_value v) {
   if (value_kind(v) == VALUE_INST && value_index(v) < e->size && e->nonnegative[value_index(v)])
@@ -134,7 +128,7 @@ bool scev_nonnegative(const struct scev_env *e, struct nvm_value v) {
   return yes;
 }
 
-/* v itself, or the number it is. */
+/* v as a constant or a symbol. */
 static struct scev opaque(struct scev_env *e, struct nvm_value v, enum scev_mode mode) {
   uint32_t width = value_width(e, v);
   if (width == 0) return (struct scev){.width = 0};
@@ -156,7 +150,7 @@ static struct scev opaque(struct scev_env *e, struct nvm_value v, enum scev_mode
   return finish(e, &s);
 }
 
-/* A form of a narrower width; what is known of wrapping is lost. */
+/* The form in a narrower width; wrapping becomes unknown. */
 static struct scev truncated(struct scev_env *e, struct scev a, uint32_t width) {
   if (a.width == width || a.width == 0) return a;
   struct sum s;
@@ -169,8 +163,7 @@ static struct scev truncated(struct scev_env *e, struct scev a, uint32_t width) 
   return finish(e, &s);
 }
 
-/* --- forms of instructions ----------------------------------------------------------------------
- */
+/* --- forms of instructions -------------------------------------------------------------------- */
 
 static uint32_t *memo_place(struct scev_env *e, struct nvm_value v, enum scev_mode mode) {
   return &e->memo[mode][value_index(v)];
@@ -178,8 +171,8 @@ static uint32_t *memo_place(struct scev_env *e, struct nvm_value v, enum scev_mo
 
 enum { IN_PROGRESS = UINT32_MAX };
 
-/* The form of v if it is known; else notes that it is missing. Symbols where v depends on itself,
- * which only code that nothing reaches does. */
+/* The form of v if computed, else requests it. A v that depends on itself, in unreachable code, is
+ * a symbol. */
 static struct scev get(struct scev_env *e, struct nvm_value v, enum scev_mode mode) {
   if (value_kind(v) != VALUE_INST || value_index(v) >= e->size) return opaque(e, v, mode);
   if (mode != SCEV_PLAIN && value_width(e, v) == 64) mode = SCEV_PLAIN;
@@ -192,8 +185,8 @@ static struct scev get(struct scev_env *e, struct nvm_value v, enum scev_mode mo
   return (struct scev){.width = 0};
 }
 
-/* Which extension distributes over an operation with these flags whose result is v: `mode` itself,
- * for a number that is not negative either. */
+/* Whether an extension distributes over an operation with these flags and result v: `mode` or, if v
+ * is not negative, either; *mode becomes it. */
 static bool distributes(const struct scev_env *e, struct nvm_value v, uint16_t flags,
                         enum scev_mode *mode) {
   if (*mode == SCEV_PLAIN) return true;
@@ -214,7 +207,7 @@ static struct scev with_flags(struct sum *s, struct scev_env *e, enum scev_mode 
   return finish(e, s);
 }
 
-/* a * b where one is a number, or one a lone symbol and the other without symbols. */
+/* a * b if b is a constant, or a lone symbol and a has no symbols. */
 static struct scev product(struct scev_env *e, struct scev a, struct scev b, enum scev_mode mode,
                            uint16_t flags) {
   struct sum s;
@@ -285,7 +278,7 @@ static struct scev compute_cast(struct scev_env *e, struct nvm_value v, const st
   return (struct scev){.width = 0};
 }
 
-/* Adds the indices of a getelementptr, times the bytes that they step over. */
+/* Adds the indices of a getelementptr, each times its bytes. */
 static void add_indices(struct scev_env *e, struct sum *s, const struct nvm_inst *i) {
   struct gep_walk walk = gep_begin(e->f->module, i->aux);
   s->too_long |= type_is_vector(&e->f->module->types, walk.type) && i->operand_count > 2;
@@ -314,8 +307,7 @@ static struct scev compute_gep(struct scev_env *e, struct nvm_value v, const str
   return finish(e, &s);
 }
 
-/* --- recurrences --------------------------------------------------------------------------------
- */
+/* --- recurrences ------------------------------------------------------------------------------ */
 
 bool scev_recurrence(const struct scev_env *e, struct nvm_value v, struct recurrence *r) {
   *r = (struct recurrence){.flags = INST_NSW | INST_NUW};
@@ -350,7 +342,7 @@ bool scev_recurrence(const struct scev_env *e, struct nvm_value v, struct recurr
   return r->count > 0 && !value_is_none(r->start);
 }
 
-/* The sum of the steps; in what sense they are extended. */
+/* The sum of the steps, extended as `mode` says. */
 static struct scev recurrence_step(struct scev_env *e, const struct recurrence *r,
                                    enum scev_mode mode, uint32_t width) {
   struct sum s;
@@ -371,8 +363,8 @@ static struct scev compute_phi(struct scev_env *e, struct nvm_value v, enum scev
   if (!scev_recurrence(e, v, &r)) return none;
   uint32_t width = mode == SCEV_PLAIN ? value_width(e, v) : 64;
   if (width == 0) return none;
-  bool by_flags = (r.flags & INST_NUW) !=
-                  0; /* then steps are what they are unsigned: sub nuw i8 %i, -3 subtracts 253 */
+  /* With nuw, steps are unsigned: sub nuw i8 %i, -3 subtracts 253. */
+  bool by_flags = (r.flags & INST_NUW) != 0;
   struct scev step = recurrence_step(e, &r, SCEV_SIGNED, 64);
   bool number = scev_is_constant(step);
   if (e->missing) return none;
@@ -464,8 +456,7 @@ struct scev_env *scev_init(const struct nvm_function *f, const struct loops *l,
   return e->nonnegative && e->counts && VEC_PUSH(arena, &e->forms, dummy) ? e : NULL;
 }
 
-/* --- questions ----------------------------------------------------------------------------------
- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 struct scev scev_subtract(struct scev_env *e, struct scev a, struct scev b) {
   if (a.width != b.width || !value_equal(a.base, b.base)) return (struct scev){.width = 0};
@@ -499,8 +490,7 @@ struct scev scev_at_end(struct scev_env *e, struct scev a, uint32_t loop) {
   struct trip_count c = scev_trip_count(e, loop);
   struct scev start = scev_at_start(e, a, loop), taken = c.taken, none = {.width = 0};
   int64_t step;
-  bool fits =
-      scev_is_constant(taken) || a.width <= taken.width; /* else it would have to be extended */
+  bool fits = scev_is_constant(taken) || a.width <= taken.width; /* no extension needed */
   if (a.width == 0 || !c.known || c.divisor != 1 || !c.guarded || !fits ||
       !scev_step(e, a, loop, &step))
     return none;

@@ -1,5 +1,5 @@
-/* Forms become instructions; see scev.h. Terms are added in their order, the base of a pointer
- * last; a coefficient of -1 subtracts. What exists twice then is early-cse's business. */
+/* Expands forms into instructions; see scev.h. Terms are added in order, the base of a pointer
+ * last; a negative coefficient subtracts. Redundant instructions are left to early-cse. */
 #include "analysis/scev_internal.h"
 
 #include "ir/build.h"
@@ -24,7 +24,7 @@ static struct nvm_value integer(struct expander *x, uint64_t v) {
   return const_int(x->f->module, x->type, evalint_zext(x->width, v));
 }
 
-/* v as a number of the form's width. */
+/* v extended or truncated to the form's width. */
 static struct nvm_value resized(struct expander *x, struct nvm_value v, bool is_signed) {
   const struct type_info *t = type_info(&x->f->module->types, value_type(x->f, v));
   if (t->kind != TY_INT || t->width == x->width) return t->kind == TY_INT ? v : VALUE_NULL;
@@ -32,7 +32,7 @@ static struct nvm_value resized(struct expander *x, struct nvm_value v, bool is_
   return emit(x, op, x->type, v, VALUE_NULL, 0);
 }
 
-/* The iteration number of a loop around `before`, by a phi of its header that moves by one. */
+/* The iteration number of a loop around `before`, from a phi of its header with step 1 or -1. */
 static struct nvm_value iteration(struct expander *x, uint32_t loop) {
   struct nvm_block header = x->e->loops->data[loop].header;
   if (!loops_contains(x->e->loops, loop, function_inst(x->f, x->before)->block)) return VALUE_NULL;
@@ -79,7 +79,7 @@ struct nvm_value scev_expand(struct scev_env *e, struct nvm_function *f, struct 
   struct expander x = {e, f, before, a.width, type_int(&f->module->types, a.width ? a.width : 1)};
   struct nvm_value sum = VALUE_NULL;
   if (a.width == 0) return sum;
-  for (int turn = 0; turn < 2; turn++) /* what is added before what is subtracted */
+  for (int turn = 0; turn < 2; turn++) /* additions before subtractions */
     for (uint32_t k = 0; k < a.count; k++) {
       bool negative, wanted = a.terms[k].coefficient < 0 && a.terms[k].coefficient != INT64_MIN;
       if (wanted != (turn == 1)) continue;
@@ -111,7 +111,7 @@ struct nvm_value scev_expand_trip_count(struct scev_env *e, struct nvm_function 
   struct nvm_value first = scev_expand(e, f, c.first, before),
                    bound = scev_expand(e, f, c.bound, before);
   if (value_is_none(first) || value_is_none(bound)) return VALUE_NULL;
-  bool swaps = value_kind(first) == VALUE_CONST; /* as combine writes it, that it may be found */
+  bool swaps = value_kind(first) == VALUE_CONST; /* the canonical form of combine, for early-cse */
   struct nvm_value test = emit(&x, OP_ICMP, TYPE_I1, swaps ? bound : first, swaps ? first : bound,
                                swaps ? icmp_swapped(c.predicate) : c.predicate);
   struct builder at = builder_before(f, before);

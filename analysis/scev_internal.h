@@ -1,10 +1,10 @@
-/* What scev.c and trip_count.c share. */
-#ifndef NVM_OPT_ANALYSIS_SCEV_INTERNAL_H
-#define NVM_OPT_ANALYSIS_SCEV_INTERNAL_H
+/* Shared by scev.c, scev_expand.c and trip_count.c. */
+#ifndef NVM_ANALYSIS_SCEV_INTERNAL_H
+#define NVM_ANALYSIS_SCEV_INTERNAL_H
 
 #include "analysis/scev.h"
 
-/* Modulo 2^width; the exact value extended to 64 bits. */
+/* Modulo 2^width; the exact value, sign- or zero-extended to 64 bits. */
 enum scev_mode { SCEV_PLAIN, SCEV_SIGNED, SCEV_UNSIGNED, SCEV_MODES };
 
 struct scev_request {
@@ -22,22 +22,23 @@ struct scev_env {
   const struct loops *loops;
   const struct dominance *dominance;
   struct arena *arena;
-  uint32_t *memo[SCEV_MODES]; /* by instruction: into forms; 0: not made, UINT32_MAX: being made */
-  VEC(struct scev) forms;     /* [0]: dummy */
+  uint32_t
+      *memo[SCEV_MODES];  /* by instruction: index into forms; 0: none, UINT32_MAX: in progress */
+  VEC(struct scev) forms; /* [0]: dummy */
   VEC(struct scev_request) stack;
-  bool missing;                    /* something was pushed that the form being made needs */
-  uint8_t *nonnegative;            /* by instruction: 0 not asked yet, 1 yes, 2 not known */
+  bool missing;                    /* a form that the current one needs was pushed */
+  uint8_t *nonnegative;            /* by instruction: 0 not computed yet, 1 yes, 2 unknown */
   struct remembered_count *counts; /* by loop */
-  uint32_t size;                   /* instructions made later are symbols */
+  uint32_t size;                   /* instructions added later are symbols */
 };
 
-/* A header's phi that each iteration adds invariants to. */
+/* A phi of a header to which each iteration adds invariants. */
 enum { RECURRENCE_CHAIN = 8 };
 struct recurrence {
   uint32_t loop;
   struct nvm_value start, next;
   struct nvm_inst_id steps[RECURRENCE_CHAIN]; /* add, sub, getelementptr; the last computed first */
-  uint8_t through[RECURRENCE_CHAIN];          /* the operand through which the phi comes */
+  uint8_t through[RECURRENCE_CHAIN];          /* the operand that depends on the phi */
   uint32_t count;
   uint16_t flags; /* INST_NSW, INST_NUW where all steps have it (or inbounds) */
 };
@@ -45,12 +46,12 @@ bool scev_recurrence(const struct scev_env *e, struct nvm_value v, struct recurr
 
 /* The form of v in that mode. */
 struct scev scev_form(struct scev_env *e, struct nvm_value v, enum scev_mode mode);
-/* Known not to be negative; remembered. */
+/* Whether v is known not to be negative; cached. */
 bool scev_nonnegative(const struct scev_env *e, struct nvm_value v);
 /* a + constant. */
 struct scev scev_plus(struct scev a, int64_t constant);
-/* Whether by the loop's exit conditions the recurrence of phi v with that step leaves its range,
- * signed or unsigned, in no iteration that is executed. Asks for no forms. */
+/* Whether the loop's exit conditions keep the recurrence of phi v with this step from wrapping,
+ * signed or unsigned, in every executed iteration. Computes no forms. */
 bool scev_no_wrap(const struct scev_env *e, struct nvm_value v, const struct recurrence *r,
                   int64_t step, bool is_signed);
 

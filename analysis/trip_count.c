@@ -1,16 +1,19 @@
-/* Trip counts, and what branches imply; see scev.h.
+/* Trip counts, and conditions implied by branches; see scev.h.
  *
- * A loop goes back while T predicate B, where T moves by a constant step of magnitude m and B
- * stands still. With s the value one step before the first T, and D = |B - s|:
- *   <, >     taken = (D - 1) / m   if s < B
- *   <=, >=   taken = D / m         if s <= B
- *   !=       taken = |B - T0| / m  if that comes out even, or T is known not to wrap
- * where T must not wrap before it is beyond B: by its flags, by its step being 1, or because the
- * loop is known to be finite and T with a power of two for a step would go round for ever. In a
- * rotated loop T is the next value, s the start, and `s < B` is what guards the loop; a branch that
- * dominates its header says so. Where only T0 is known to be in front of B, the same formulas hold
- * for powers of two, which cannot overflow while T does not; where nothing is known, the count is 0
- * if the first test fails (`guarded` is false). */
+ * A loop continues while T predicate B, where T changes by a constant step of magnitude m and B is
+ * invariant. Let T0 be the first T, s the value one step before it, and D = |B - s|:
+ *
+ *   <, >     taken = (D - 1) / m    if s < B
+ *   <=, >=   taken = D / m          if s <= B
+ *   !=       taken = |B - T0| / m   if the division is exact, or T does not wrap
+ *
+ * T must not wrap before it passes B: by its flags, because the step fits, or because the loop is
+ * finite and T with a power of two as step would cycle for ever. In a rotated loop T is the next
+ * value of the induction variable, s its start, and `s < B` guards the loop: a branch that
+ * dominates the header implies it. If only T0 is known to be before B, the formulas hold for powers
+ * of two, which cannot overflow while T does not. If neither is known, the count is 0 if the first
+ * test fails
+ * (`guarded` is false). */
 #include "analysis/scev_internal.h"
 
 #include "ir/evalint.h"
@@ -30,7 +33,7 @@ static bool is_strict(enum icmp_predicate p) {
   return p == ICMP_ULT || p == ICMP_UGT || p == ICMP_SLT || p == ICMP_SGT;
 }
 
-/* The least or the largest number of a range. */
+/* The smallest or largest number of a range. */
 static nvm_i128 end_of(struct range r, bool is_signed, bool largest) {
   if (is_signed) return largest ? r.most : r.least;
   return largest ? r.high : r.low;
@@ -41,31 +44,29 @@ static struct range number_of(uint32_t width, int64_t v) {
   return range_unsigned(width, bits, bits);
 }
 
-/* x moved by a number: a negative one is added in signed numbers, its opposite subtracted in
- * unsigned ones. */
+/* x + by, as the intersection of adding `by` and subtracting its negative. */
 static struct range moved(struct range x, int64_t by) {
   return range_both(range_binary(OP_ADD, 0, x, number_of(x.width, by)),
                     range_binary(OP_SUB, 0, x, number_of(x.width, (int64_t)(0 - (uint64_t)by))));
 }
 
-/* --- implied conditions -------------------------------------------------------------------------
- */
+/* --- implied conditions ----------------------------------------------------------------------- */
 
-/* A side of a comparison: a value, or a form. */
+/* One side of a comparison: a value or a form. */
 struct side {
   struct nvm_value value;
   struct scev form;
 };
 
 struct question {
-  struct scev_env *e; /* NULL: no forms may be asked for */
+  struct scev_env *e; /* NULL: forms must not be computed */
   const struct nvm_function *f;
   enum icmp_predicate predicate;
   struct side a, b;
   uint32_t width;
 };
 
-/* Whether the side is v plus a constant, *more. */
+/* Whether the side is v plus a constant *more. */
 static bool side_is(const struct question *q, const struct side *s, struct nvm_value v,
                     int64_t *more) {
   *more = 0;
@@ -87,13 +88,13 @@ static bool side_number(const struct question *q, const struct side *s, int64_t 
   return scev_is_constant(s->form);
 }
 
-/* Every way two numbers can compare: equal; less signed and less, greater unsigned; greater and
- * less, greater. */
+/* By predicate, the outcomes of a comparison that satisfy it, one bit each: equal; signed less and
+ * unsigned less, greater; signed greater and unsigned less, greater. */
 static const uint8_t outcomes[ICMP_COUNT] = {
     [ICMP_EQ] = 1,   [ICMP_NE] = 30,  [ICMP_UGT] = 20, [ICMP_UGE] = 21, [ICMP_ULT] = 10,
     [ICMP_ULE] = 11, [ICMP_SGT] = 24, [ICMP_SGE] = 25, [ICMP_SLT] = 6,  [ICMP_SLE] = 7};
 
-/* Whether each x with `x known c` has `x + more wanted d`. */
+/* Whether `x known c` implies `x + more wanted d` for all x. */
 static bool range_implies(uint32_t width, enum icmp_predicate known, int64_t c, int64_t more,
                           enum icmp_predicate wanted, int64_t d) {
   if (width == 0) return false;
@@ -137,7 +138,7 @@ static bool is_one(const struct nvm_function *f, struct nvm_value v) {
   return const_is_int(f->module, v, &bits) && bits == 1;
 }
 
-/* Whether the condition being `truth` answers the question. */
+/* Whether the condition implies the comparison of q if its value is `truth`. */
 static bool condition_implies(const struct question *q, struct nvm_value condition, bool truth,
                               uint32_t depth) {
   if (value_kind(condition) != VALUE_INST || depth > MOST_NESTED_CONDITIONS) return false;
@@ -145,8 +146,8 @@ static bool condition_implies(const struct question *q, struct nvm_value conditi
   if (i->op == OP_ICMP) return compare_implies(q, i, truth);
   if (i->op == OP_XOR && is_one(q->f, inst_operand(q->f, i, 1)))
     return condition_implies(q, inst_operand(q->f, i, 0), !truth, depth + 1);
-  uint32_t first = 0,
-           second = 1; /* of a conjunction of what is true, or of a disjunction of what is false */
+  /* The operands of a true conjunction, or of a false disjunction. */
+  uint32_t first = 0, second = 1;
   if (i->op == OP_SELECT && truth && const_is_zero(q->f->module, inst_operand(q->f, i, 2)))
     second = 1;
   else if (i->op == OP_SELECT && !truth && is_one(q->f, inst_operand(q->f, i, 1))) second = 2;
@@ -165,8 +166,8 @@ static bool swap_sides(struct question *q) {
   return true;
 }
 
-/* The only block from which b is entered, back edges apart; none if there are several. */
-static struct nvm_block only_way_in(const struct dominance *d, struct nvm_block b) {
+/* The only predecessor of b apart from back edges; none if there are several. */
+static struct nvm_block only_entry(const struct dominance *d, struct nvm_block b) {
   struct nvm_block only = {0};
   for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++) {
     struct nvm_block p = d->predecessors[k];
@@ -184,7 +185,7 @@ static bool answer(const struct dominance *d, struct question *q, struct nvm_blo
   swap_sides(q);
   for (uint32_t steps = 0; steps < MOST_BRANCHES && !block_is_none(at);
        steps++, at = d->immediate[at.index]) {
-    struct nvm_block from = only_way_in(d, at);
+    struct nvm_block from = only_entry(d, at);
     const struct nvm_inst *t = function_inst(q->f, block_terminator(q->f, from));
     if (block_is_none(from) || t->op != OP_CONDBR) continue;
     bool truth = value_index(inst_operand(q->f, t, 1)) == at.index;
@@ -201,10 +202,9 @@ bool scev_holds(struct scev_env *e, struct nvm_block at, enum icmp_predicate pre
   return answer(e->dominance, &q, at);
 }
 
-/* --- exits --------------------------------------------------------------------------------------
- */
+/* --- exits ------------------------------------------------------------------------------------ */
 
-/* The comparison on which block x stays in loop n, T standing left: a value that changes. */
+/* The comparison T predicate B that keeps block x in loop n; T is the side that changes. */
 struct exit_test {
   enum icmp_predicate predicate;
   struct nvm_value t, bound;
@@ -233,7 +233,7 @@ static bool find_test(const struct scev_env *e, uint32_t n, struct nvm_block x,
   return true;
 }
 
-/* Whether `phi predicate bound` before each step keeps the step from wrapping. */
+/* Whether the step cannot wrap if `phi predicate bound` holds before it. */
 static bool step_fits(enum icmp_predicate p, struct range bound, int64_t step, bool is_signed) {
   if (p == ICMP_EQ || p == ICMP_NE || is_signed_predicate(p) != is_signed || bound.width == 0)
     return false;
@@ -262,7 +262,7 @@ static bool no_wrap_by(const struct scev_env *e, struct nvm_value v, const struc
                        .b.value = test.bound,
                        .width = known_bits_of(e->f, v).width};
   if (test.predicate == ICMP_NE &&
-      (step == 1 || step == -1)) { /* start < bound, and then towards it by ones */
+      (step == 1 || step == -1)) { /* if start < bound, ones reach the bound exactly */
     test.predicate = step > 0 ? (is_signed ? ICMP_SLT : ICMP_ULT) : is_signed ? ICMP_SGT : ICMP_UGT;
     q.predicate = test.predicate;
     before = false;
@@ -285,13 +285,12 @@ bool scev_no_wrap(const struct scev_env *e, struct nvm_value v, const struct rec
   return other && no_wrap_by(e, v, r, step, is_signed, l->exiting);
 }
 
-/* Must end: it has promised progress, and does nothing that would count as such. */
+/* Whether the loop must end: mustprogress, and no effects that count as progress. */
 static bool is_finite(const struct scev_env *e, uint32_t n) {
   const struct nvm_function *f = e->f;
   const struct loop *l = &e->loops->data[n];
-  const struct attr_table_data *a = &f->module->attributes;
   bool promised = loops_hint(f, l->hints, "llvm.loop.mustprogress").given ||
-                  attrset_find(a, attrlist_info(a, f->attributes)->function, ATTR_MUSTPROGRESS);
+                  function_attribute(f, ATTR_MUSTPROGRESS);
   if (!promised || l->block_count > MOST_BLOCKS_SEARCHED) return false;
   for (uint32_t k = 0; k < l->block_count; k++)
     FOR_EACH_INST(f, e->loops->blocks[l->first_block + k], i) {
@@ -304,8 +303,7 @@ static bool is_finite(const struct scev_env *e, uint32_t n) {
   return true;
 }
 
-/* --- counts -------------------------------------------------------------------------------------
- */
+/* --- counts ----------------------------------------------------------------------------------- */
 
 static bool is_power_of_two(uint64_t m) { return m && !(m & (m - 1)); }
 
@@ -313,15 +311,14 @@ static uint32_t form_trailing_zeros(const struct scev_env *e, struct scev a) {
   uint32_t zeros = a.constant ? (uint32_t)__builtin_ctzll((uint64_t)a.constant) : a.width;
   for (uint32_t k = 0; k < a.count; k++) {
     uint32_t z = (uint32_t)__builtin_ctzll((uint64_t)a.terms[k].coefficient);
-    struct known_bits b = value_is_none(a.terms[k].symbol) ? (struct known_bits){0, 0, 0}
-                                                           : known_bits_of(e->f, a.terms[k].symbol);
-    for (uint32_t bit = 0; bit < b.width && b.zero >> bit & 1; bit++) z++;
+    if (!value_is_none(a.terms[k].symbol))
+      z += known_bits_trailing_zeros(known_bits_of(e->f, a.terms[k].symbol));
     if (z < zeros) zeros = z;
   }
   return zeros < a.width ? zeros : a.width - 1;
 }
 
-/* A sum in numbers without bounds. */
+/* An interval of unbounded numbers. */
 struct span {
   nvm_i128 low, high;
 };
@@ -342,8 +339,8 @@ static struct range cut(struct range all, struct span s, bool is_signed) {
                    : range_unsigned(all.width, (uint64_t)low, (uint64_t)high);
 }
 
-/* What a form can be: by the ranges of its symbols modulo 2^width, and in numbers without bounds in
- * which it does not wrap. */
+/* The range of a form from the ranges of its symbols: modulo 2^width and, where it does not wrap,
+ * in unbounded numbers. */
 static struct range form_range(const struct scev_env *e, struct scev a) {
   const int64_t large = INT64_C(1) << 48;
   struct range all = range_all(a.width), sum = number_of(a.width, a.constant);
@@ -385,11 +382,11 @@ struct counting {
   struct nvm_value tested;
   struct scev first, bound; /* T0, B */
   struct range bound_range;
-  bool bounded; /* it is not all numbers, or T0 is one: upper bounds may be worth their time */
+  bool bounded; /* the range is not full, or T0 is constant: upper bounds are worth computing */
   int64_t step;
   uint64_t magnitude; /* of the step */
   bool no_wrap, finite;
-  bool only; /* the loop is left nowhere else */
+  bool only; /* the loop has no other exit */
 };
 
 #ifndef NDEBUG
@@ -409,8 +406,7 @@ bool trip_count_is_number(const struct trip_count *c, uint64_t *taken) {
   return (c->known || c->exact) && c->guarded && scev_is_constant(c->taken);
 }
 
-/* Every trip count is made here. `most` is an upper bound already, and becomes a better one if the
- * form says so. */
+/* Completes every trip count. `most` is an upper bound, which the form may improve. */
 static void settle(const struct counting *c, struct trip_count *t) {
   if (scev_is_constant(t->taken)) {
     uint64_t taken = evalint_zext(t->taken.width, (uint64_t)t->taken.constant) / t->divisor;
@@ -440,7 +436,7 @@ static void settle_number(const struct counting *c, struct trip_count *t, uint64
   settle(c, t);
 }
 
-/* T0 and B are numbers. */
+/* T0 and B are constants. */
 static void count_numbers(const struct counting *c, struct trip_count *out) {
   bool is_signed = is_signed_predicate(c->predicate);
   struct range all = range_all(c->first.width);
@@ -479,7 +475,7 @@ static void count_unequal(const struct counting *c, struct trip_count *out) {
   settle(c, out);
 }
 
-/* An upper bound for a test that T reaches without wrapping: by the ends of T0 and B. */
+/* An upper bound by the ends of T0 and B, if T does not wrap. */
 static uint64_t most_by_ranges(const struct counting *c, struct range from) {
   bool is_signed = is_signed_predicate(c->predicate), up = c->step > 0;
   nvm_i128 near = end_of(from, is_signed, !up), far = end_of(c->bound_range, is_signed, up);
@@ -488,8 +484,7 @@ static uint64_t most_by_ranges(const struct counting *c, struct range from) {
   return most > (nvm_i128)UINT64_MAX ? UINT64_MAX : (uint64_t)most;
 }
 
-/* The phi that becomes T in each iteration starts with a value that is `start` without wrapping,
- * and T is the phi plus the step without wrapping. */
+/* Whether T is a phi plus its step, the phi starts at `start`, and neither wraps. */
 static bool phi_starts_at(const struct counting *c, struct scev start, bool is_signed) {
   FOR_EACH_PHI(c->e->f, c->header, i) {
     struct recurrence r;
@@ -502,8 +497,7 @@ static bool phi_starts_at(const struct counting *c, struct scev start, bool is_s
   return false;
 }
 
-/* Whether the number one step before T0 exists in the test's reading, because no wrap lies between
- * them. */
+/* Whether T0 - step does not wrap, in the signedness of the test. */
 static bool start_exists(const struct counting *c, struct scev start) {
   bool is_signed = is_signed_predicate(c->predicate);
   struct range all = range_all(start.width), first = form_range(c->e, c->first);
@@ -513,8 +507,7 @@ static bool start_exists(const struct counting *c, struct scev start) {
   return c->no_wrap && phi_starts_at(c, start, is_signed);
 }
 
-/* Whether `a predicate B` holds when the loop is entered; a is T0 or, one step before it, `start`,
- * which exists. */
+/* Whether `a predicate B` holds when the loop is entered; a is T0 or, if it exists, T0 - step. */
 static bool is_before(const struct counting *c, struct scev a, bool exists) {
   if (scev_holds(c->e, c->header, c->predicate, a, c->bound)) return true;
   if (c->bounded && range_compare(c->predicate, form_range(c->e, a), c->bound_range) == 1)
@@ -584,7 +577,7 @@ struct trip_count scev_exit_count(struct scev_env *e, uint32_t n, struct nvm_blo
       c.step == 0)
     return out;
   if (is_signed_predicate(c.predicate) && !value_is_none(t.base))
-    return out; /* an object may lie around 2^63 */
+    return out; /* an object may cross address 2^63 */
   c.magnitude = c.step > 0 ? (uint64_t)c.step : 0 - (uint64_t)c.step;
   c.first = scev_at_start(e, t, n);
   c.no_wrap = is_signed_predicate(c.predicate) ? t.no_signed_wrap : t.no_unsigned_wrap;

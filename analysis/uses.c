@@ -1,12 +1,13 @@
-/* Use lists; see uses.h. The counts are known: the lists are filled from their ends, backwards. */
+/* Use lists; see uses.h. Use counts are known, so the lists are filled from their ends, backwards.
+ */
 #include "analysis/uses.h"
 
-/* Memory that holds anything. */
+/* Uninitialized memory. */
 static void *room(struct arena *arena, uint32_t count) {
   return arena_grow_raw(arena, NULL, 0, count * sizeof(uint32_t));
 }
 
-/* Called with a constant, so that lists without arguments need not ask for them. */
+/* `arguments` is a constant at each call, so that the inlined copies do not test it. */
 static inline void fill(struct uses *u, const struct nvm_function *f, bool arguments) {
   uint32_t *first = u->first, *numbers = u->operands, insts = u->insts;
   struct nvm_inst_id *users = u->users;

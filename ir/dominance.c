@@ -1,14 +1,14 @@
 /* Dominators by the semi-NCA algorithm (L. Georgiadis, "Linear-Time Algorithms for Dominators and
- * Related Problems", 2005), not by Cooper, Harvey and Kennedy's simpler iteration: that one walks
- * up the whole tree for every edge into a common exit, which is quadratic for a long chain of
- * checks that all leave to one trap block, a shape that real kernels have.
+ * Related Problems", 2005). Cooper, Harvey and Kennedy's simpler iteration walks up the whole tree
+ * for every edge into a common exit, which is quadratic for a long chain of checks that branch to
+ * one trap block. Real kernels have that shape.
  *
  * Blocks are renumbered in depth-first preorder, the entry 1. Then
- *   semi(w)   the least u from which a path of larger numbers leads to w, found from the back with
- *             path compression over the depth-first tree
+ *   semi(w)   the least u from which a path of larger numbers leads to w, found in decreasing order
+ *             of w with path compression over the depth-first tree
  *   idom(w)   the nearest ancestor of w in the tree of idoms with a number of at most semi(w)
- * No recursion, plain arrays; the preorder of the resulting tree comes from subtree sizes, since
- * an immediate dominator always has a smaller number. */
+ * An immediate dominator has a smaller number than its block, so the preorder of the resulting tree
+ * follows from subtree sizes. No recursion. */
 #include "ir/dominance.h"
 
 struct semi_nca {
@@ -52,7 +52,7 @@ static bool predecessors_compute(struct dominance *d, const struct nvm_function 
   return true;
 }
 
-/* What is asked before it is known is zero, the rest holds anything. */
+/* Arrays that are read before they are written are zeroed. */
 static bool allocate(struct semi_nca *s, struct arena *a) {
   uint32_t **zero[] = {&s->number, &s->d->enter, &s->d->size},
            **raw[] = {&s->vertex, &s->parent, &s->idom, &s->semi, &s->label, &s->stack};
@@ -76,7 +76,7 @@ static void visit(struct semi_nca *s, uint32_t block, uint32_t parent) {
   s->semi[n] = s->label[n] = n;
 }
 
-/* Depth first from the entry. A number's next successor is kept in d->size, unused as yet. */
+/* Depth first from the entry. d->size is unused yet and holds the next successor of each number. */
 static void number_blocks(struct semi_nca *s) {
   uint32_t depth = 0, left = 0;
   visit(s, s->f->entry.index, 0);
@@ -97,8 +97,8 @@ static void number_blocks(struct semi_nca *s) {
   }
 }
 
-/* The number with the least semi among v and its ancestors that have been linked, which are those
- * from `linked` on; they are compressed on the way. */
+/* The number with the least semi among v and its linked ancestors, those numbered from `linked` on.
+ * Compresses the path. */
 static uint32_t evaluate(struct semi_nca *s, uint32_t v, uint32_t linked) {
   if (v < linked) return s->label[v];
   uint32_t depth = 0;
@@ -132,7 +132,7 @@ static void find_dominators(struct semi_nca *s) {
     while (s->idom[w] > s->semi[w]) s->idom[w] = s->idom[s->idom[w]];
 }
 
-/* Fills enter and size by block. `semi` and `label` are free again: sizes and next numbers. */
+/* Fills enter and size by block. Reuses `semi` and `label` for sizes and next numbers. */
 static void number_tree(struct semi_nca *s) {
   uint32_t *size = s->semi, *next = s->label;
   memset(s->d->size, 0, ((size_t)s->f->blocks.count + 1) * sizeof *s->d->size);

@@ -1,7 +1,7 @@
-/* Predecessors and the dominator tree.
+/* Predecessors and the dominator tree, for the verifier and for analysis/.
  *
- * All arrays are indexed by block handle and lie in the caller's arena. The terminators must be
- * sound: the last instruction of every block, their successors blocks of the function. */
+ * All arrays are indexed by block handle and lie in the caller's arena. Each block must end in a
+ * terminator whose successors are blocks of the function. */
 #ifndef NVM_IR_DOMINANCE_H
 #define NVM_IR_DOMINANCE_H
 
@@ -9,12 +9,11 @@
 
 struct dominance {
   uint32_t *first_predecessor;    /* block b: predecessors[first[b] .. first[b + 1] - 1] */
-  struct nvm_block *predecessors; /* one per edge; those of unreachable blocks too */
+  struct nvm_block *predecessors; /* one per edge, of unreachable blocks too */
   struct nvm_block *immediate; /* immediate dominator; none for the entry and unreachable blocks */
   uint32_t *enter;             /* the dominator tree in preorder, from 1; 0: unreachable */
   uint32_t *size;              /* blocks of the subtree */
-  struct nvm_block *postorder; /* the reachable blocks, as many as the entry's subtree has, depth
-                                  first by successors */
+  struct nvm_block *postorder; /* the reachable blocks; their number is size[entry] */
 };
 
 /* False when out of memory. Cost: close to linear in blocks and edges. */
@@ -40,8 +39,8 @@ static inline struct nvm_block dominance_first_predecessor(const struct dominanc
 static inline bool dominance_reachable(const struct dominance *d, struct nvm_block b) {
   return d->enter[b.index] != 0;
 }
-/* Whether every path from the entry to b leads through a; true for an unreachable b, false for an
- * unreachable a otherwise. A block dominates itself. */
+/* Whether every path from the entry to b contains a. A block dominates itself; every block
+ * dominates an unreachable b; an unreachable a dominates no reachable block. */
 static inline bool dominance_dominates(const struct dominance *d, struct nvm_block a,
                                        struct nvm_block b) {
   if (!dominance_reachable(d, b)) return true;
