@@ -1,9 +1,30 @@
-/* Attributes: those of one set are collected in p->attributes until attrs_close(). A reference to a
- * group (`#5`) may precede the group; it is kept as a pseudo attribute in the set, and
- * attrs_finish() rewrites the few sets that hold one when all groups are known. */
-#include "frontend/state.h"
+/* Attributes. Those of one set are collected in p->attributes until attrs_close(). A reference to a
+ * group (`#5`) may precede the group: it is kept as a pseudo attribute in the set until
+ * attrs_finish() replaces it. */
+#include "frontend/attrs.h"
+
+#include "frontend/names.h"
+#include "frontend/report.h"
+#include "frontend/values.h"
 
 #include <stdlib.h>
+
+struct attribute_group {
+  uint32_t number;
+  struct nvm_attrset set;
+};
+
+/* A payload besides enum attr_payload: `#5`, number 5; resolved when parsing ends. */
+enum { ATTR_GROUP_REFERENCE = 0xff };
+
+struct attrs {
+  VEC(struct attribute_group) groups;
+  VEC(uint32_t) attribute_places; /* by key: an index into p->attributes */
+};
+
+bool attrs_init(struct parser *p) {
+  return (p->attrs = arena_alloc(&p->scratch, sizeof *p->attrs)) != NULL;
+}
 
 static void push(struct parser *p, struct nvm_attr a) { VEC_PUSH(&p->scratch, &p->attributes, a); }
 
@@ -79,7 +100,7 @@ struct nvm_attrset attrs_close(struct parser *p, struct nvm_type pointee) {
 
 void attrs_define_group(struct parser *p, const struct token *t) {
   struct attribute_group g = {(uint32_t)t->number, attrs_close(p, TYPE_NONE)};
-  VEC_PUSH(&p->scratch, &p->groups, g);
+  VEC_PUSH(&p->scratch, &p->attrs->groups, g);
 }
 
 /* ---- The end of the module ---- */
@@ -89,16 +110,17 @@ static int compare_groups(const void *a, const void *b) {
   return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* A group may be written in several lines, which add up: the first of that number, or NULL. */
+/* The group of that number, or NULL; several definitions of a group add up. */
 static const struct attribute_group *find_group(const struct parser *p, uint32_t number) {
-  uint32_t low = 0, high = p->groups.count;
+  uint32_t low = 0, high = p->attrs->groups.count;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (p->groups.data[middle].number < number) low = middle + 1;
+    if (p->attrs->groups.data[middle].number < number) low = middle + 1;
     else high = middle;
   }
-  return low < p->groups.count && p->groups.data[low].number == number ? &p->groups.data[low]
-                                                                       : NULL;
+  return low < p->attrs->groups.count && p->attrs->groups.data[low].number == number
+             ? &p->attrs->groups.data[low]
+             : NULL;
 }
 
 static bool same_key(const struct nvm_attr *a, const struct nvm_attr *b) {
@@ -106,12 +128,12 @@ static bool same_key(const struct nvm_attr *a, const struct nvm_attr *b) {
          (a->id != ATTR_UNKNOWN || a->payload == b->payload);
 }
 
-/* Adds to p->attributes; a later one of the same key takes the place of an earlier one. Where a key
- * stands is kept by key; what an earlier set left there is recognized by its key. */
+/* Adds to p->attributes, or replaces the attribute with the same key. The index of each key is
+ * cached; a stale one from an earlier set is detected by comparing keys. */
 static void merge(struct parser *p, const struct nvm_attr *a) {
   uint64_t key = a->id != ATTR_UNKNOWN ? a->id : (uint64_t)ATTR_ID_COUNT + a->str.index;
-  if (!VEC_RESERVE(&p->scratch, &p->attribute_places, key + 1)) return;
-  uint32_t *place = &p->attribute_places.data[key];
+  if (!VEC_RESERVE(&p->scratch, &p->attrs->attribute_places, key + 1)) return;
+  uint32_t *place = &p->attrs->attribute_places.data[key];
   if (*place < p->attributes.count && same_key(&p->attributes.data[*place], a)) {
     p->attributes.data[*place] = *a;
     return;
@@ -120,10 +142,10 @@ static void merge(struct parser *p, const struct nvm_attr *a) {
   push(p, *a);
 }
 
-/* A group that the module does not define is empty, as LLVM has it. */
+/* An undefined group is empty, as in LLVM. */
 static void merge_group(struct parser *p, uint32_t number) {
   const struct attribute_group *g = find_group(p, number);
-  for (; g && g < p->groups.data + p->groups.count && g->number == number; g++) {
+  for (; g && g < p->attrs->groups.data + p->attrs->groups.count && g->number == number; g++) {
     struct attrset_info info = p->m->attributes.sets.data[g->set.index];
     for (uint32_t i = 0; i < info.count; i++) {
       struct nvm_attr a = p->m->attributes.attrs.data[info.first + i];
@@ -153,11 +175,12 @@ static void align_function(struct parser *p, struct nvm_function *f) {
 
 void attrs_finish(struct parser *p) {
   struct attr_table_data *t = &p->m->attributes;
-  if (p->groups.count)
-    qsort(p->groups.data, p->groups.count, sizeof *p->groups.data, compare_groups);
+  if (p->attrs->groups.count)
+    qsort(p->attrs->groups.data, p->attrs->groups.count, sizeof *p->attrs->groups.data,
+          compare_groups);
   for (uint32_t i = 1; i < p->m->functions.count; i++) align_function(p, p->m->functions.data[i]);
   uint32_t count = t->sets.count;
-  uint64_t expanded = 0; /* attributes that references became */
+  uint64_t expanded = 0; /* attributes that replaced references */
   for (uint32_t s = 1; s < count; s++) {
     struct attrset_info info = t->sets.data[s];
     if (!has_reference(p, info)) continue;

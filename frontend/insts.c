@@ -1,6 +1,25 @@
 /* Instructions: checks what the syntax implies (types written twice, flags, counts) and adds them
- * to the function. Rules about meaning are the verifier's. */
-#include "frontend/state.h"
+ * to the function. Semantic rules are checked by the verifier. */
+#include "frontend/insts.h"
+
+#include "frontend/attrs.h"
+#include "frontend/names.h"
+#include "frontend/report.h"
+#include "frontend/symbols.h"
+#include "frontend/values.h"
+
+struct insts {
+  VEC(struct operand_bundle) bundles;
+  struct nvm_inst_id last; /* the instruction just made; {0}: it had an error */
+  struct written_type call_type;
+  struct literal callee;
+  uint32_t bundle_first;   /* of the open bundle, among the arguments */
+  uint32_t argument_count; /* without bundles; UINT32_MAX: no bundle yet */
+};
+
+bool insts_init(struct parser *p) {
+  return (p->insts = arena_alloc(&p->scratch, sizeof *p->insts)) != NULL;
+}
 
 static const struct type_info *info_of(const struct parser *p, struct nvm_type type) {
   return type_info(&p->m->types, type);
@@ -8,7 +27,7 @@ static const struct type_info *info_of(const struct parser *p, struct nvm_type t
 
 /* ---- Adding ---- */
 
-/* Notes the operands of i that wait for a definition. */
+/* Notes the operands of i that are forward references. */
 static void note_forwards(struct parser *p, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(p->f, i);
   p->saw_forward = false;
@@ -28,7 +47,7 @@ static void note_forwards(struct parser *p, struct nvm_inst_id i) {
 }
 
 static void broken(struct parser *p) {
-  p->last = (struct nvm_inst_id){0};
+  p->insts->last = (struct nvm_inst_id){0};
   p->block_broken = true;
 }
 
@@ -49,7 +68,7 @@ static void add(struct parser *p, enum op op, uint32_t flags, struct nvm_type ty
     p->block_broken = false;
   }
   struct nvm_inst_id i = function_add_inst(p->f, op, (uint16_t)flags, type, operands, count, aux);
-  p->last = i;
+  p->insts->last = i;
   if (i.index == 0 || p->block.index == 0) return;
   inst_append(p->f, i, p->block);
   p->f->positions.data[i.index] = begin;
@@ -57,7 +76,7 @@ static void add(struct parser *p, enum op op, uint32_t flags, struct nvm_type ty
   if (op_is_terminator(op)) p->block = (struct nvm_block){0};
 }
 
-/* Adds the op with the flags written behind it. */
+/* Adds the op with the flags written after it. */
 static void add_written(struct parser *p, const struct token *op, struct nvm_type type,
                         const struct nvm_value *operands, uint32_t count, uint32_t aux) {
   uint16_t flags = token_flags(op);
@@ -135,15 +154,15 @@ void insts_alloca(struct parser *p, const struct token *op, uint32_t flags,
 
 void insts_align(struct parser *p, const struct token *t) {
   uint32_t log2;
-  if (!attrs_alignment(p, t, &log2) || p->last.index == 0) return;
-  struct nvm_inst *i = function_inst(p->f, p->last);
+  if (!attrs_alignment(p, t, &log2) || p->insts->last.index == 0) return;
+  struct nvm_inst *i = function_inst(p->f, p->insts->last);
   i->flags = (uint16_t)((i->flags & ~ALLOCA_ALIGN_MASK) | log2);
 }
 
 void insts_alloca_space(struct parser *p, const struct token *space) {
   uint64_t number;
-  if (!values_number(p, space, PARSE_MAX_NUMBER, &number) || p->last.index == 0) return;
-  function_inst(p->f, p->last)->type = type_ptr(&p->m->types, (uint32_t)number);
+  if (!values_number(p, space, PARSE_MAX_NUMBER, &number) || p->insts->last.index == 0) return;
+  function_inst(p->f, p->insts->last)->type = type_ptr(&p->m->types, (uint32_t)number);
 }
 
 void insts_access_align(struct parser *p, const struct token *t) {
@@ -157,7 +176,7 @@ void insts_scope(struct parser *p, const struct token *name) {
   p->access.scope = scope & 255;
 }
 
-/* The word `atomic` and an ordering go together; atomicrmw and fence do without the word. */
+/* `atomic` requires an ordering and vice versa; atomicrmw and fence have no `atomic`. */
 static bool check_atomic(struct parser *p, const struct token *op) {
   bool ordered = p->access.ordering != ORDER_NONE;
   bool atomic = token_flags(op) & ACCESS_ATOMIC;
@@ -270,7 +289,8 @@ void insts_incoming(struct parser *p, struct list *l, const struct literal *valu
                     const struct token *block) {
   struct operand v = {.value = values_resolve(p, p->phi_type, value), .type = p->phi_type};
   struct operand b = {.value = names_block(p, block), .type = TYPE_LABEL};
-  if (l->count == 0) l->first = p->stack.count; /* what a vector's elements were is gone by now */
+  if (l->count == 0)
+    l->first = p->stack.count; /* element types of vectors of pointers are not kept */
   values_push(p, l, &v);
   values_push(p, l, &b);
 }
@@ -304,11 +324,11 @@ void insts_open_call(struct parser *p, const struct written_type *type,
   symbols_check_prefixes(p, PREFIX_CONVENTION | PREFIX_ATTRIBUTE | PREFIX_FLAG | PREFIX_SPACE,
                          type->begin);
   p->result_set = attrs_close(p, type->pointee);
-  p->call_type = *type;
-  p->callee = *callee;
+  p->insts->call_type = *type;
+  p->insts->callee = *callee;
   p->arguments.count = 0;
-  p->bundles.count = 0;
-  p->argument_count = UINT32_MAX;
+  p->insts->bundles.count = 0;
+  p->insts->argument_count = UINT32_MAX;
 }
 
 void insts_argument(struct parser *p, const struct operand *o) {
@@ -317,24 +337,24 @@ void insts_argument(struct parser *p, const struct operand *o) {
 }
 
 void insts_open_bundle(struct parser *p) {
-  if (p->argument_count == UINT32_MAX) p->argument_count = p->arguments.count;
-  p->bundle_first = p->arguments.count;
+  if (p->insts->argument_count == UINT32_MAX) p->insts->argument_count = p->arguments.count;
+  p->insts->bundle_first = p->arguments.count;
 }
 
 void insts_close_bundle(struct parser *p, const struct token *tag) {
-  struct operand_bundle b = {names_string(p, tag), p->arguments.count - p->bundle_first};
-  VEC_PUSH(&p->scratch, &p->bundles, b);
+  struct operand_bundle b = {names_string(p, tag), p->arguments.count - p->insts->bundle_first};
+  VEC_PUSH(&p->scratch, &p->insts->bundles, b);
 }
 
-/* The function type of the call: as written, or made of the result's and the arguments' types. */
+/* The function type of the call: as written, or built from the types of result and arguments. */
 static struct nvm_type call_function_type(struct parser *p, uint32_t count) {
-  if (info_of(p, p->call_type.type)->kind == TY_FUNCTION) return p->call_type.type;
+  if (info_of(p, p->insts->call_type.type)->kind == TY_FUNCTION) return p->insts->call_type.type;
   uint32_t first = p->types.count;
   for (uint32_t i = 0; i < count; i++)
     VEC_PUSH(&p->scratch, &p->types, p->arguments.data[i].operand.type);
   const struct nvm_type *types = p->types.data ? p->types.data + first : NULL;
   p->types.count = first;
-  return type_function(&p->m->types, p->call_type.type, types, count, false);
+  return type_function(&p->m->types, p->insts->call_type.type, types, count, false);
 }
 
 static bool check_arguments(struct parser *p, const struct token *op, struct nvm_type type,
@@ -352,9 +372,9 @@ static bool check_arguments(struct parser *p, const struct token *op, struct nvm
   return true;
 }
 
-/* The function that is called. An intrinsic need not be declared: the first call gives its type. */
+/* The called function. An intrinsic needs no declaration: its first call defines the type. */
 static struct nvm_value call_target(struct parser *p, struct nvm_type type) {
-  const struct literal *l = &p->callee;
+  const struct literal *l = &p->insts->callee;
   uint32_t space = p->prefixes.address_space;
   if (l->kind == LIT_ASM) return l->value;
   if (l->kind != LIT_GLOBAL) return values_resolve(p, type_ptr(&p->m->types, space), l);
@@ -386,17 +406,18 @@ static uint32_t call_site(struct parser *p, struct nvm_type type, uint32_t count
   struct call_site site = {.function_type = type, .convention = p->prefixes.convention};
   site.attributes = symbols_attribute_list(p, own, p->result_set, count);
   uint32_t first = p->m->bundles.count;
-  site.first_bundle = p->bundles.count ? first : 0;
-  site.bundle_count = p->bundles.count;
-  for (uint32_t i = 0; i < p->bundles.count; i++)
-    if (!VEC_PUSH(&p->m->arena, &p->m->bundles, p->bundles.data[i])) return 0;
+  site.first_bundle = p->insts->bundles.count ? first : 0;
+  site.bundle_count = p->insts->bundles.count;
+  for (uint32_t i = 0; i < p->insts->bundles.count; i++)
+    if (!VEC_PUSH(&p->m->arena, &p->m->bundles, p->insts->bundles.data[i])) return 0;
   uint32_t made = module_call_site(p->m, site);
   if (p->m->call_sites.data[made].first_bundle != first) p->m->bundles.count = first;
   return made;
 }
 
 void insts_call(struct parser *p, const struct token *op) {
-  uint32_t count = p->argument_count == UINT32_MAX ? p->arguments.count : p->argument_count;
+  uint32_t count =
+      p->insts->argument_count == UINT32_MAX ? p->arguments.count : p->insts->argument_count;
   struct nvm_type type = call_function_type(p, count);
   uint32_t site = call_site(p, type, count);
   if (type.index == 0 || !values_check_flags(p, OP_CALL, op, p->prefixes.flags) ||
@@ -416,12 +437,12 @@ void insts_call(struct parser *p, const struct token *op) {
 void insts_finish(struct parser *p, const struct token *name) {
   p->has_assigned = false;
   p->access = (struct memory_access){0};
-  if (p->last.index == 0) {
+  if (p->insts->last.index == 0) {
     if (name) names_mark_broken(p, name);
     return;
   }
-  if (!type_equal(function_inst(p->f, p->last)->type, TYPE_VOID)) {
-    names_define(p, name, p->last);
+  if (!type_equal(function_inst(p->f, p->insts->last)->type, TYPE_VOID)) {
+    names_define(p, name, p->insts->last);
   } else if (name) {
     report_token(p, DIAG_VOID_NAMED, names_begin(p, name), NULL, NULL);
     names_mark_broken(p, name);
@@ -429,12 +450,12 @@ void insts_finish(struct parser *p, const struct token *name) {
 }
 
 void insts_attach(struct parser *p, const struct token *kind, struct nvm_meta node) {
-  if (p->last.index == 0) return;
+  if (p->insts->last.index == 0) return;
   if (kind->length == 3 && memcmp(p->text + kind->begin, "dbg", 3) == 0) {
-    p->f->locations.data[p->last.index] = node;
+    p->f->locations.data[p->insts->last.index] = node;
     return;
   }
-  module_attach(p->m, &p->f->attachments.data[p->last.index], names_string(p, kind), node);
+  module_attach(p->m, &p->f->attachments.data[p->insts->last.index], names_string(p, kind), node);
 }
 
 void insts_broken(struct parser *p) {

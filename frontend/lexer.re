@@ -1,24 +1,44 @@
 /* The scanner: bytes to tokens.
  *
- * re2c makes the automaton for the lexical classes; words are then looked up in one hash table that
- * is filled from the tables of ir/ and words.def, so that a new op or attribute needs no change
- * here. No token is copied: its payload is a range of the text.
+ * re2c generates the automaton of the lexical classes. Words are then looked up in one hash table,
+ * filled from the tables of ir/ and words.def, so that a new op or attribute needs no change here.
+ * No token is copied: its payload is a range of the text.
  *
  * To keep the grammar free of conflicts and of small reductions, the scanner joins what LLVM's
- * parser tells apart by looking two tokens ahead: `%x =`, `@x =`, `!5 =`, `!name =` (assignments),
- * `, align N`, `, addrspace`, `, !kind` (the tails of instructions), `ptr addrspace(N)`, an op and
- * the flags behind it, and the parenthesized payload of attributes that are kept as text. */
-#include "frontend/state.h"
+ * parser distinguishes by a look-ahead of two tokens: `%x =`, `@x =`, `!5 =`, `!name =`
+ * (assignments), `, align N`, `, addrspace`, `, !kind` (the tails of instructions), `ptr addrspace(N)`, an op and
+ * the flags after it, and the parenthesized payload of attributes that are kept as text. */
+#include "frontend/lexer.h"
 
 #include "parser.h"
 
+/* Words that may follow an op and become part of its token. */
+enum joined { JOIN_NONE, JOIN_FLAGS, JOIN_ACCESS };
+
+struct word {
+  const char *text;
+  uint64_t key; /* strtab_short_key() of the text */
+  uint32_t value;
+  int16_t token;
+  uint8_t length;
+  uint8_t joins; /* enum joined */
+};
+enum { WORD_SLOTS = 1024 };
+
+struct lexer {
+  struct nvm_type int_types[TYPE_MAX_INT_BITS + 1];
+  struct word words[WORD_SLOTS];
+  const char *ahead; /* the word after the last op, which was looked up already */
+  const struct word *ahead_word;
+};
+
 /* ---- Words ---- */
 
-/* The word's slot, or the empty one where it would go. */
+/* The slot of the word, or the empty slot for it. */
 static struct word *word_slot(const struct parser *p, const char *s, size_t length, uint64_t key) {
   uint64_t h = (key ^ length << 29) * UINT64_C(0x9E3779B97F4A7C15);
   for (uint32_t i = (uint32_t)(h >> 40);; i++) {
-    struct word *w = &p->words[i % WORD_SLOTS];
+    struct word *w = &p->lexer->words[i % WORD_SLOTS];
     if (!w->text || (w->key == key && w->length == length &&
                      (length <= 8 || memcmp(w->text, s, length) == 0)))
       return w;
@@ -30,7 +50,7 @@ static const struct word *word_find(const struct parser *p, const char *s, size_
   return w->text ? w : NULL;
 }
 
-/* The words that may follow an op and become part of its token. */
+/* Which words may join the op's token. */
 static enum joined joined_words(int token) {
   switch (token) {
   case T_BINARY: case T_UNARY: case T_CAST: case T_ICMP: case T_FCMP: case T_PHI: case T_MULTI:
@@ -40,7 +60,7 @@ static enum joined joined_words(int token) {
   }
 }
 
-/* The first entry of a word stays; later ones of the same text are dropped. */
+/* The first entry of a text is kept, later ones are dropped. */
 static void word_add(struct parser *p, const char *text, int token, uint32_t value) {
   size_t length = strlen(text);
   uint64_t key = strtab_short_key(text, length);
@@ -130,8 +150,8 @@ static const char *const outside_reasons[] = {
 const char *lexer_outside_reason(uint64_t index) { return outside_reasons[index]; }
 
 bool lexer_init(struct parser *p) {
-  p->words = arena_alloc(&p->scratch, WORD_SLOTS * sizeof *p->words);
-  if (!p->words) return false;
+  p->lexer = arena_alloc(&p->scratch, sizeof *p->lexer);
+  if (!p->lexer) return false;
   uint32_t outside = 0;
 #undef WORD
 #undef CONVENTION
@@ -162,7 +182,7 @@ bool lexer_init(struct parser *p) {
 
 void lexer_offer_words(const struct parser *p, const bool *wanted, struct nearest *n) {
   for (uint32_t i = 0; i < WORD_SLOTS; i++) {
-    const struct word *w = &p->words[i];
+    const struct word *w = &p->lexer->words[i];
     if (w->text && wanted[w->token]) nearest_offer(n, (struct nvm_text){w->text, w->length});
   }
 }
@@ -187,13 +207,13 @@ static const char *skip_blanks(const char *c) {
   }
 }
 
-/* Mostly one blank or none. */
+/* Usually at most one blank. */
 static const char *skip_blank(const char *c) {
   if (*c == ' ') c++;
   return *c > ' ' && *c != ';' ? c : skip_blanks(c);
 }
 
-/* Whether `=` follows; if so it belongs to the token. */
+/* Whether `=` follows; if so, joins it to the token. */
 static bool joins_assignment(const char **cursor) {
   const char *c = skip_blank(*cursor);
   if (*c != '=') return false;
@@ -252,7 +272,7 @@ static int lex_comma(struct parser *p, union nvir_value *value, const char **cur
   return T_COMMA;
 }
 
-/* The text between balanced parentheses, which may follow. */
+/* Joins a text in balanced parentheses, if one follows. */
 static const char *lex_payload(struct parser *p, const char *c, union nvir_value *value) {
   uint32_t number = (uint32_t)value->token.number;
   const char *open = skip_blank(c);
@@ -275,8 +295,9 @@ static int lex_int_type(struct parser *p, union nvir_value *value, const char *b
     set_token(p, value, begin, end, bits);
     return T_BAD_INT_TYPE;
   }
-  if (p->int_types[bits].index == 0) p->int_types[bits] = type_int(&p->m->types, (uint32_t)bits);
-  value->type = (struct written_type){.type = p->int_types[bits],
+  struct nvm_type *known = &p->lexer->int_types[bits];
+  if (known->index == 0) *known = type_int(&p->m->types, (uint32_t)bits);
+  value->type = (struct written_type){.type = *known,
                                       .begin = (uint32_t)(begin - p->text),
                                       .end = (uint32_t)(end - p->text)};
   return T_TYPE;
@@ -308,21 +329,21 @@ static int lex_return(const char **cursor) {
   return T_RET_VOID;
 }
 
-/* Joins the words behind an op that say more about it. */
+/* Joins the flag words after an op. */
 static void join_words(struct parser *p, const struct word *op, union nvir_value *value,
                        const char **cursor) {
   for (;;) {
     const char *c = skip_blank(*cursor), *end = c;
     while (*end >= 'a' && *end <= 'z') end++;
-    if (end < c + 2) return; /* i32 and such, mostly */
+    if (end < c + 2) return; /* usually iN */
     const struct word *w = word_find(p, c, (size_t)(end - c));
     if (!w) return;
     uint32_t bits = w->value;
     if (op->token == T_CMPXCHG && w->token == T_LINKAGE && w->value == LINK_WEAK) {
       bits = ACCESS_WEAK;
     } else if (w->token != (op->joins == JOIN_FLAGS ? T_FLAG : T_ACCESS)) {
-      p->ahead = c;
-      p->ahead_word = w;
+      p->lexer->ahead = c;
+      p->lexer->ahead_word = w;
       return;
     }
     value->token.number |= (uint64_t)bits << 16;
@@ -333,8 +354,8 @@ static void join_words(struct parser *p, const struct word *op, union nvir_value
 static int lex_word(struct parser *p, union nvir_value *value, const char *begin,
                     const char **cursor) {
   size_t length = (size_t)(*cursor - begin);
-  const struct word *w = begin == p->ahead && p->ahead_word->length == length
-                             ? p->ahead_word
+  const struct word *w = begin == p->lexer->ahead && p->lexer->ahead_word->length == length
+                             ? p->lexer->ahead_word
                              : word_find(p, begin, length);
   if (!w) {
     set_token(p, value, begin, *cursor, 0);
@@ -349,12 +370,13 @@ static int lex_word(struct parser *p, union nvir_value *value, const char *begin
   set_token(p, value, begin, *cursor, w->value);
   if (w->joins) join_words(p, w, value, cursor);
   else if (w->token == T_RET) return lex_return(cursor);
-  else if (w->token == T_ATTR_TEXT || w->token == T_INRANGE) *cursor = lex_payload(p, *cursor, value);
+  else if (w->token == T_ATTR_TEXT || w->token == T_INRANGE)
+    *cursor = lex_payload(p, *cursor, value);
   else if (w->token == T_OUTSIDE) p->outside = w->value;
   return w->token;
 }
 
-/* `%5`, `@5`, `!5`, `#5`, `5:`; too large a number is a token that the grammar knows not. */
+/* `%5`, `@5`, `!5`, `#5`, `5:`; a number too large is a token that the grammar does not have. */
 static int lex_numbered(struct parser *p, union nvir_value *value, const char *begin,
                         const char *end, int token) {
   uint64_t number = digits_value(begin, end);
@@ -362,7 +384,7 @@ static int lex_numbered(struct parser *p, union nvir_value *value, const char *b
   return number <= PARSE_MAX_NUMBER ? token : T_BAD_NUMBER;
 }
 
-/* A quoted payload begin..end: its token's number says whether it holds escapes. */
+/* A quoted payload begin..end; the token's number says whether it contains escapes. */
 static int lex_quoted(struct parser *p, union nvir_value *value, const char *begin,
                       const char *end, int token) {
   bool escaped = memchr(begin, '\\', (size_t)(end - begin)) != NULL;
@@ -390,8 +412,8 @@ static bool begins_definition(int token) {
   }
 }
 
-/* What the line at `c` begins: T_RESYNC a statement or definition that can follow where parsing
- * is, T_RESYNC_TOP a definition inside of a body, 0 neither. */
+/* What the line at `c` begins: T_RESYNC a statement or definition that is possible here,
+ * T_RESYNC_TOP a definition inside a body, 0 neither. */
 static int line_begins(const struct parser *p, const char *line) {
   const char *c = line;
   while (*c == ' ' || *c == '\t') c++;
@@ -447,8 +469,9 @@ uint32_t lexer_token_end(struct parser *p, uint32_t begin) {
 /* ---- The automaton ---- */
 
 static const uint16_t punctuation['}' + 1] = {
-    ['='] = T_EQUALS, ['*'] = T_STAR,   [':'] = T_COLON,  ['|'] = T_BAR,    ['['] = T_LBRACKET, [']'] = T_RBRACKET,
-    ['('] = T_LPAREN, [')'] = T_RPAREN, ['{'] = T_LBRACE, ['}'] = T_RBRACE, ['<'] = T_LESS,     ['>'] = T_GREATER,
+    ['='] = T_EQUALS, ['*'] = T_STAR, [':'] = T_COLON, ['|'] = T_BAR,
+    ['['] = T_LBRACKET, [']'] = T_RBRACKET, ['('] = T_LPAREN, [')'] = T_RPAREN,
+    ['{'] = T_LBRACE, ['}'] = T_RBRACE, ['<'] = T_LESS, ['>'] = T_GREATER,
 };
 
 int lexer_token(union nvir_value *value, struct parser *p) {
@@ -456,7 +479,7 @@ int lexer_token(union nvir_value *value, struct parser *p) {
   int token;
 #define DONE(t) do { token = (t); goto done; } while (0)
 again:
-  cursor += *cursor == ' '; /* one blank mostly; the automaton takes more */
+  cursor += *cursor == ' '; /* usually one blank; the automaton skips more */
   start = cursor;
   /*!re2c
   re2c:define:YYCTYPE = "unsigned char";

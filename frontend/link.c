@@ -28,13 +28,13 @@ static bool is_local(const struct symbol *s) {
 
 static bool is_intrinsic_name(struct nvm_text name) { return text_begins(name, "llvm."); }
 
-/* The symbol of `m` with this name; only looks. */
+/* The symbol of `m` with this name, or none. */
 static struct nvm_value find_by_text(const struct nvm_module *m, struct nvm_text name) {
   struct nvm_str s = strtab_find(&m->strings, name.bytes, name.length);
   return s.index ? module_find_symbol(m, s) : VALUE_NULL;
 }
 
-/* The symbol of `into` that a non-local symbol of `from` meets; a local one it does not meet. */
+/* The non-local symbol of `into` with the name of a non-local symbol of `from`. */
 static struct nvm_value met_symbol(const struct linker *l, const struct symbol *s) {
   if (is_local(s)) return VALUE_NULL;
   struct nvm_value v = find_by_text(l->into, module_text(l->from, s->name));
@@ -65,7 +65,7 @@ struct nvm_str link_free_name(struct linker *l, struct nvm_str name, bool type) 
 
 /* --- which definition counts ------------------------------------------------------------------ */
 
-/* How strong a symbol's definition is. */
+/* The strength of a symbol's definition. */
 static int strength(const struct symbol *s) {
   if (s->declared_only) return 0;
   switch ((enum linkage)s->linkage) {
@@ -85,7 +85,7 @@ static int strength(const struct symbol *s) {
   return 0;
 }
 
-/* Whether `theirs` of `from` takes the place of `ours` of `into`. */
+/* Whether `theirs` of `from` replaces `ours` of `into`. */
 static bool takes_place(const struct linker *l, struct nvm_value ours, struct nvm_value theirs) {
   const struct symbol *a = module_symbol(l->into, ours), *b = module_symbol(l->from, theirs);
   if (l->only_needed && !a->declared_only) return false;
@@ -156,8 +156,7 @@ static void check_layout(struct linker *l) {
          (struct nvm_text){0});
 }
 
-/* --- module flags: !llvm.module.flags = !{!{i32 behaviour, !"key", value}, …} ------------------
- */
+/* --- module flags: !llvm.module.flags = !{!{i32 behaviour, !"key", value}, …} ----------------- */
 
 static void check_flags(struct linker *l) {
   const struct named_metadata *flags = module_named_metadata(l->from, "llvm.module.flags");
@@ -178,7 +177,7 @@ static void check_flags(struct linker *l) {
   }
 }
 
-/* Whether the flag of `from` (b) takes the place of that of `into` (a). */
+/* Whether the flag of `from` (b) replaces that of `into` (a). */
 static bool flag_wins(const struct module_flag *a, const struct module_flag *b) {
   if (b->behaviour == FLAG_OVERRIDE) return a->behaviour != FLAG_OVERRIDE;
   if (!a->is_number || !b->is_number || a->behaviour == FLAG_OVERRIDE) return false;
@@ -201,8 +200,8 @@ static bool same_tuple(const struct meta_table *t, struct nvm_meta a, struct nvm
   return true;
 }
 
-/* An operand of named metadata of `from` that has no place in `into`: an annotation of a symbol
- * that was not copied; of a library also what is not referred to. */
+/* Whether an operand of named metadata of `from` is dropped: an annotation of a symbol that was not
+ * copied or, of a library, not referenced. */
 static bool is_left_out(struct linker *l, struct nvm_text name, struct nvm_meta operand) {
   const struct meta_table *t = &l->from->metadata;
   const struct meta_node *n = meta_as_node(t, operand);
@@ -224,7 +223,7 @@ static bool list_add(struct linker *l, meta_list *list, struct nvm_meta m, bool 
   return VEC_PUSH(&l->scratch, list, m);
 }
 
-/* Writes the joined list back: a new list in the place of the old. */
+/* Replaces the list by the joined one. */
 static void put_named(struct linker *l, struct nvm_text name, const meta_list *list) {
   struct meta_table *t = &l->into->metadata;
   struct nvm_str s = strtab_intern(&l->into->strings, name.bytes, name.length);
@@ -275,7 +274,7 @@ struct nvm_value link_known_symbol(const struct linker *l, struct nvm_value v) {
   return (value_kind(v) == VALUE_FUNCTION ? l->functions : l->globals)[value_index(v)];
 }
 
-/* What both symbols say of one entity: the stricter counts. */
+/* Merges the properties of two symbols of one entity: the stricter one wins. */
 static void reconcile(struct symbol *ours, const struct symbol *theirs) {
   if (theirs->visibility == VIS_HIDDEN || ours->visibility == VIS_HIDDEN)
     ours->visibility = VIS_HIDDEN;
@@ -286,13 +285,13 @@ static void reconcile(struct symbol *ours, const struct symbol *theirs) {
     ours->linkage = LINK_EXTERNAL;
 }
 
-/* A new symbol of `into` for `v`, whose name is made free for it. */
+/* A new symbol of `into` for `v`; a local symbol of that name is renamed. */
 static struct nvm_value add_symbol(struct linker *l, struct nvm_value v) {
   struct nvm_module *m = l->into;
   const struct symbol *s = module_symbol(l->from, v);
   struct nvm_str name = link_string(l, s->name);
   struct nvm_value holder = name.index ? module_find_symbol(m, name) : VALUE_NULL;
-  if (!value_is_none(holder)) { /* one of the two is local: it gives way */
+  if (!value_is_none(holder)) { /* one of them is local and is renamed */
     struct nvm_str other = link_free_name(l, s->name, false);
     if (is_local(s)) name = other;
     else if (!module_rename_symbol(m, holder, other)) l->failed = true;
@@ -303,14 +302,14 @@ static struct nvm_value add_symbol(struct linker *l, struct nvm_value v) {
   return made;
 }
 
-/* What a record of `into` says from now on: as its namesake in `from`, but for the name. */
+/* Copies the properties of a symbol of `from`, except the name, to its record in `into`. */
 static void copy_symbol(struct linker *l, struct symbol *to, const struct symbol *from) {
   struct nvm_str name = to->name;
   *to = *from;
   to->name = name;
   to->section = link_string(l, from->section);
   to->partition = link_string(l, from->partition);
-  to->where = (struct diag_range){0, 0, 0}; /* not a place of the first source */
+  to->where = (struct diag_range){0, 0, 0}; /* not a location in the first source */
   to->comdat = link_comdat(l, from->comdat);
   to->attachments = 0;
   if (!l->only_needed || from->declared_only || is_local(from)) return;
@@ -321,8 +320,7 @@ static void copy_symbol(struct linker *l, struct symbol *to, const struct symbol
   to->comdat = 0;
 }
 
-/* The record of `into` gets all but the content, which is on the list of open symbols if there
- * is any. */
+/* Fills the record of `into`; content, if any, is scheduled on the list of open symbols. */
 static void begin_symbol(struct linker *l, struct nvm_value made, struct nvm_value v) {
   copy_symbol(l, module_symbol(l->into, made), module_symbol(l->from, v));
   if (value_kind(v) == VALUE_FUNCTION) {
@@ -381,7 +379,7 @@ struct nvm_value link_symbol(struct linker *l, struct nvm_value v) {
 
 /* --- content ---------------------------------------------------------------------------------- */
 
-/* The attributes that all definitions of a list agree on, for those copied from a library. */
+/* The attributes common to all definitions of a list, for functions copied from a library. */
 static const char *const agreed_keys[] = {
     "denormal-fp-math",        "denormal-fp-math-f32", "nvptx-f32ftz",
     "unsafe-fp-math",          "no-infs-fp-math",      "no-nans-fp-math",
@@ -412,7 +410,7 @@ static void find_agreed(struct linker *l) {
   }
 }
 
-/* The function's set with the agreed attributes in the place of its own. */
+/* The function's set with its own attributes replaced by the common ones. */
 static struct nvm_attrlist with_agreed(struct linker *l, struct nvm_attrlist list) {
   struct attr_table_data *t = &l->into->attributes;
   struct attrlist_info info = *attrlist_info(t, list);
@@ -451,7 +449,7 @@ static void link_function(struct linker *l, struct nvm_function *f, const struct
   link_body(l, f, g);
 }
 
-/* The list of `into` gets the elements of `from`'s behind its own. */
+/* Appends the elements of `from`'s list to that of `into`. */
 static void join_lists(struct linker *l, struct nvm_global *to, const struct nvm_global *g) {
   struct nvm_module *m = l->into;
   struct nvm_type element = type_info(&m->types, to->value_type)->element;
@@ -483,14 +481,14 @@ static void link_content(struct linker *l, struct nvm_value v) {
     return;
   }
   to->symbol.attachments = link_attachments(l, g->symbol.attachments);
-  /* The table may move while more symbols are made. */
+  /* The table may move when symbols are added. */
   struct nvm_value initializer = link_value(l, g->initializer);
   struct nvm_value aliasee = link_value(l, g->aliasee);
   module_global(l->into, made)->initializer = initializer;
   module_global(l->into, made)->aliasee = aliasee;
 }
 
-/* Whether the link begins with this symbol of `from`; others come when they are referred to. */
+/* Whether this symbol of `from` is a root of the link; others are copied when referenced. */
 static bool is_root(const struct linker *l, struct nvm_value v) {
   const struct symbol *s = module_symbol(l->from, v);
   struct nvm_value ours = met_symbol(l, s);
@@ -504,7 +502,7 @@ static bool is_root(const struct linker *l, struct nvm_value v) {
   return met || !waits;
 }
 
-/* In source order, and what a definition refers to before the next root. */
+/* Roots in source order; what a definition references is copied before the next root. */
 static void link_symbols(struct linker *l) {
   for (uint32_t i = 0; i < l->from->symbol_order.count; i++) {
     struct nvm_value v = l->from->symbol_order.data[i];

@@ -47,7 +47,7 @@ static bool same_body(const struct type_table *t, struct nvm_type ty,
   return true;
 }
 
-/* A named struct is the one of that name in `into` if both say the same or one is opaque. */
+/* A named struct maps to the one of that name in `into` if both are equal or one is opaque. */
 static struct nvm_type named_type(struct linker *l, const struct type_info *info,
                                   const struct nvm_type *members) {
   struct type_table *t = &l->into->types;
@@ -311,7 +311,7 @@ static uint32_t link_access(struct linker *l, uint32_t aux) {
   if (l->scopes[how.scope] == 0) {
     struct nvm_str name = link_string(l, l->from->sync_scopes.data[how.scope]);
     uint32_t scope = module_sync_scope(l->into, name);
-    if (scope == UINT32_MAX) { /* no place for another scope: the widest one holds all */
+    if (scope == UINT32_MAX) { /* no room for another scope: the widest one includes all */
       scope = 0;
     }
     l->scopes[how.scope] = scope + 1;
@@ -388,7 +388,7 @@ void link_body(struct linker *l, struct nvm_function *f, const struct nvm_functi
     f->blocks.data[b] = g->blocks.data[b];
     f->blocks.data[b].name = link_string(l, g->blocks.data[b].name);
   }
-  /* Places that no instruction owns are spare: they hold no handles (ir/function.c). */
+  /* Places that no instruction owns hold no handles (ir/function.c). */
   memcpy(f->operands.data, g->operands.data, g->operands.count * sizeof *g->operands.data);
   for (uint32_t k = 1; k < g->insts.count; k++) {
     function_add_inst(f, (enum op)g->insts.data[k].op, 0, TYPE_VOID, NULL, 0, 0);

@@ -12,14 +12,14 @@
 #include "ir/build.h"
 #include "ir/intrinsic.h"
 
-/* When PTX's own instruction will do for f32: never, in calls marked afn, also for half and bfloat
- * (its error is far below their ulp), always. */
+/* When the PTX instruction suffices for f32: never; in calls marked afn, and for half and bfloat
+ * (its error is far below their ulp); always. */
 enum exactness { NEVER, IF_ALLOWED, IF_NARROW, ALWAYS };
 
 static const struct math_row {
   uint16_t intrinsic;
   uint8_t approximated; /* enum exactness */
-  const char *names[2]; /* without __nv_; the second: that of its second result */
+  const char *names[2]; /* without __nv_; the second one for the second result */
 } math_rows[] = {
     {INTRINSIC_sin, IF_ALLOWED, {"sin"}},
     {INTRINSIC_cos, IF_ALLOWED, {"cos"}},
@@ -48,7 +48,8 @@ static const struct math_row *row_of(uint32_t intrinsic) {
   return NULL;
 }
 
-/* Whether the symbol is a function of `count` arguments that, as the result, are of that type. */
+/* Whether the symbol is a function of `count` arguments of that type, which is also its result
+ * type. */
 static bool suits(const struct nvm_module *m, struct nvm_value v, enum type_kind kind,
                   uint32_t count) {
   if (value_is_none(v) || value_kind(v) != VALUE_FUNCTION) return false;
@@ -66,8 +67,8 @@ static struct nvm_value find(const struct nvm_module *m, struct nvm_text name) {
   return s.index ? module_find_symbol(m, s) : VALUE_NULL;
 }
 
-/* The function __nv_BASE of `m` that computes on scalars, declared if only the library has it;
- * VALUE_NULL if neither has. */
+/* The scalar function __nv_BASE of `m`, declared if only the library has it; VALUE_NULL if neither
+ * does. */
 static struct nvm_value math_function(struct nvm_module *m, const struct nvm_module *library,
                                       const char *base, struct nvm_type scalar, uint32_t count) {
   enum type_kind kind = type_kind(&m->types, scalar);
@@ -88,7 +89,7 @@ static struct nvm_value math_function(struct nvm_module *m, const struct nvm_mod
 
 /* --- one call --------------------------------------------------------------------------------- */
 
-/* A new instruction before `at`, with its place in the source. */
+/* A new instruction before `at`, with its debug location. */
 static struct nvm_value before(struct nvm_function *f, struct nvm_inst_id at, enum op op,
                                struct nvm_type type, const struct nvm_value *operands,
                                uint32_t count, uint32_t aux) {
@@ -97,7 +98,7 @@ static struct nvm_value before(struct nvm_function *f, struct nvm_inst_id at, en
   return builder_add(&b, op, flags, type, operands, count, aux);
 }
 
-/* Makes the call itself another instruction, with the same name and users. */
+/* Replaces the call by another instruction with the same name and users. */
 static void become(struct nvm_function *f, struct nvm_inst_id i, enum op op,
                    const struct nvm_value *operands, uint32_t count) {
   inst_remove_operands(f, i, 0, function_inst(f, i)->operand_count);
@@ -116,7 +117,7 @@ struct math_call {
   struct nvm_value callee;
   uint32_t count, site;
   bool is_vector;
-  struct nvm_type lane, computed; /* of one lane; as what it is computed */
+  struct nvm_type lane, computed; /* of one lane; of the computation */
 };
 
 /* The library's result for one lane, as `computed`. */
@@ -151,14 +152,14 @@ static void replace_lanes(const struct math_call *c, struct nvm_type type) {
   }
 }
 
-/* Makes the call at c->at one of c->callee, or of it for each lane. */
+/* Replaces the call at c->at by a call of c->callee, one per lane. */
 static void call_library(struct math_call *c) {
   struct nvm_type type = function_inst(c->f, c->at)->type;
   if (c->is_vector || !type_equal(c->lane, c->computed)) replace_lanes(c, type);
   else inst_set_operand(c->f, c->at, function_inst(c->f, c->at)->operand_count - 1, c->callee);
 }
 
-/* The same for a call with two results, of a function for each. */
+/* The same for a call with two results, by two functions. */
 static void call_for_each(struct math_call *c, const struct nvm_value callees[2]) {
   struct nvm_inst_id call = c->at;
   struct nvm_type pair = function_inst(c->f, call)->type;

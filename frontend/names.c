@@ -7,7 +7,50 @@
  * A local value used before its definition becomes a VALUE_FORWARD handle, and the operand slots
  * that got one are listed; at the end of the function one pass over that list puts in the
  * definitions. Blocks are made when they are first named. Symbols were made by scan.c. */
-#include "frontend/state.h"
+#include "frontend/names.h"
+
+#include "frontend/lexer.h"
+#include "frontend/report.h"
+#include "frontend/scan.h"
+
+/* What a name means. One slot for every string of the module's string table. */
+struct local_slot {
+  uint32_t stamp; /* of the function that `value` belongs to */
+  struct nvm_value value;
+};
+struct name_slot {
+  struct local_slot local;
+  struct nvm_value global;
+};
+
+/* A local value used before its definition. forwards[0] stands for names whose definition had an
+ * error: it has any type. */
+struct forward {
+  struct nvm_value value; /* once defined */
+  struct nvm_type type;
+  uint32_t begin, end; /* of the first use */
+};
+
+struct block_use {
+  uint32_t begin, end; /* of the first use, or of the definition */
+  bool defined;
+};
+
+struct names {
+  VEC(struct name_slot) slots;
+  VEC(struct local_slot) numbers; /* %N */
+  VEC(uint32_t) global_numbers;   /* @N: bits of a struct nvm_value */
+  VEC(uint32_t) nodes;            /* !N: index into the module's nodes */
+  VEC(struct symbol_use) function_uses, global_uses;
+  /* The current function. */
+  uint32_t stamp, next_number;
+  VEC(struct forward) forwards;
+  VEC(struct block_use) blocks;
+};
+
+bool names_init(struct parser *p) {
+  return (p->name_tables = arena_alloc(&p->scratch, sizeof *p->name_tables)) != NULL;
+}
 
 uint32_t names_begin(const struct parser *p, const struct token *t) {
   uint32_t begin = t->begin;
@@ -56,16 +99,16 @@ struct nvm_str names_string(struct parser *p, const struct token *t) {
 
 /* ---- Slots ---- */
 
-/* The slot of names that could not be stored: out of memory ends the parse soon. */
+/* The slot of names that could not be stored; parsing ends out of memory. */
 static struct name_slot *name_slot(struct parser *p, struct nvm_str name) {
-  if (name.index >= p->slots.count) {
-    if (!VEC_RESERVE(&p->scratch, &p->slots, (uint64_t)name.index + 1)) return NULL;
-    p->slots.count = p->slots.capacity;
+  if (name.index >= p->name_tables->slots.count) {
+    if (!VEC_RESERVE(&p->scratch, &p->name_tables->slots, (uint64_t)name.index + 1)) return NULL;
+    p->name_tables->slots.count = p->name_tables->slots.capacity;
   }
-  return &p->slots.data[name.index];
+  return &p->name_tables->slots.data[name.index];
 }
 
-/* Numbers far beyond what a text of this length would use up are kept as strings of their own. */
+/* Numbers far beyond what a text of this length can define are interned as strings. */
 static bool is_dense(const struct parser *p, uint64_t n) {
   return n < (uint64_t)(p->limit - p->text) / 8 + 1024;
 }
@@ -86,28 +129,28 @@ uint32_t *names_numbered(struct parser *p, char sigil, uint64_t n) {
     return s ? &s->global.bits : NULL;
   }
   if (sigil == '@') {
-    if (n >= p->global_numbers.count) {
-      if (!VEC_RESERVE(&p->scratch, &p->global_numbers, n + 1)) return NULL;
-      p->global_numbers.count = p->global_numbers.capacity;
+    if (n >= p->name_tables->global_numbers.count) {
+      if (!VEC_RESERVE(&p->scratch, &p->name_tables->global_numbers, n + 1)) return NULL;
+      p->name_tables->global_numbers.count = p->name_tables->global_numbers.capacity;
     }
-    return &p->global_numbers.data[n];
+    return &p->name_tables->global_numbers.data[n];
   }
-  if (n >= p->nodes.count) {
-    if (!VEC_RESERVE(&p->scratch, &p->nodes, n + 1)) return NULL;
-    p->nodes.count = p->nodes.capacity;
+  if (n >= p->name_tables->nodes.count) {
+    if (!VEC_RESERVE(&p->scratch, &p->name_tables->nodes, n + 1)) return NULL;
+    p->name_tables->nodes.count = p->name_tables->nodes.capacity;
   }
-  return &p->nodes.data[n];
+  return &p->name_tables->nodes.data[n];
 }
 
 static struct local_slot *number_slot(struct parser *p, uint64_t n) {
-  if (n < p->numbers.count) return &p->numbers.data[n];
+  if (n < p->name_tables->numbers.count) return &p->name_tables->numbers.data[n];
   if (!is_dense(p, n)) {
     struct name_slot *s = sparse_slot(p, '%', n);
     return s ? &s->local : NULL;
   }
-  if (!VEC_RESERVE(&p->scratch, &p->numbers, n + 1)) return NULL;
-  p->numbers.count = p->numbers.capacity;
-  return &p->numbers.data[n];
+  if (!VEC_RESERVE(&p->scratch, &p->name_tables->numbers, n + 1)) return NULL;
+  p->name_tables->numbers.count = p->name_tables->numbers.capacity;
+  return &p->name_tables->numbers.data[n];
 }
 
 /* The slot of a local name; its value is VALUE_NULL if it has none in this function. */
@@ -123,7 +166,8 @@ static struct local_slot *local_slot(struct parser *p, uint32_t begin, uint32_t 
     struct name_slot *s = name_slot(p, *name);
     slot = s ? &s->local : NULL;
   }
-  if (slot && slot->stamp != p->stamp) *slot = (struct local_slot){p->stamp, VALUE_NULL};
+  if (slot && slot->stamp != p->name_tables->stamp)
+    *slot = (struct local_slot){p->name_tables->stamp, VALUE_NULL};
   return slot;
 }
 
@@ -133,7 +177,7 @@ static struct nvm_type local_type(const struct parser *p, struct nvm_value v) {
   switch (value_kind(v)) {
     case VALUE_INST: return p->f->insts.data[value_index(v)].type;
     case VALUE_ARG: return type_member(&p->m->types, p->f->type, value_index(v));
-    case VALUE_FORWARD: return p->forwards.data[value_index(v)].type;
+    case VALUE_FORWARD: return p->name_tables->forwards.data[value_index(v)].type;
     case VALUE_BLOCK: return TYPE_LABEL;
     case VALUE_NONE:
     case VALUE_CONST:
@@ -146,11 +190,11 @@ static struct nvm_type local_type(const struct parser *p, struct nvm_value v) {
 static struct nvm_value make_forward(struct parser *p, const struct token *t,
                                      struct nvm_type type) {
   struct forward f = {VALUE_NULL, type, names_begin(p, t), token_end(p, t)};
-  if (!VEC_PUSH(&p->scratch, &p->forwards, f)) return VALUE_NULL;
-  return value_make(VALUE_FORWARD, p->forwards.count - 1);
+  if (!VEC_PUSH(&p->scratch, &p->name_tables->forwards, f)) return VALUE_NULL;
+  return value_make(VALUE_FORWARD, p->name_tables->forwards.count - 1);
 }
 
-/* A value of another type than wanted: reports, and gives poison so that parsing goes on. */
+/* Reports a value of the wrong type and returns poison, so that parsing continues. */
 static struct nvm_value wrong_type(struct parser *p, const struct token *t, struct nvm_value v,
                                    struct nvm_type type) {
   uint32_t begin = names_begin(p, t);
@@ -186,7 +230,8 @@ static void report_redefined(struct parser *p, const struct token *t, struct nvm
   const char *text = report_copy(p, p->text + begin, end - begin);
   report(p, DIAG_REDEFINED, begin, end, text, NULL, NULL);
   if (value_kind(first) == VALUE_INST) first_begin = p->f->positions.data[value_index(first)];
-  else if (value_kind(first) == VALUE_BLOCK) first_begin = p->blocks.data[value_index(first)].begin;
+  else if (value_kind(first) == VALUE_BLOCK)
+    first_begin = p->name_tables->blocks.data[value_index(first)].begin;
   else return;
   report(p, DIAG_FIRST_HERE, first_begin, lexer_token_end(p, first_begin), text, NULL, NULL);
 }
@@ -194,17 +239,18 @@ static void report_redefined(struct parser *p, const struct token *t, struct nvm
 /* Numbers ascend; gaps are allowed. */
 static void take_number(struct parser *p, const struct token *t) {
   if (t->number >= NAME_ESCAPED) return;
-  if (t->number < p->next_number)
-    report_token(p, DIAG_VALUE_NUMBER, names_begin(p, t), report_number(p, p->next_number), NULL);
-  else p->next_number = (uint32_t)t->number + 1;
+  if (t->number < p->name_tables->next_number)
+    report_token(p, DIAG_VALUE_NUMBER, names_begin(p, t),
+                 report_number(p, p->name_tables->next_number), NULL);
+  else p->name_tables->next_number = (uint32_t)t->number + 1;
 }
 
-/* Makes the slot mean v, which has the type; settles uses before this definition. */
+/* Defines the slot as v of that type and resolves earlier uses. */
 static void define_slot(struct parser *p, struct local_slot *slot, const struct token *t,
                         struct nvm_value v, struct nvm_type type) {
   struct nvm_value old = slot->value;
   if (value_kind(old) == VALUE_FORWARD) {
-    struct forward *f = &p->forwards.data[value_index(old)];
+    struct forward *f = &p->name_tables->forwards.data[value_index(old)];
     if (value_index(old) != 0 && value_is_none(f->value)) {
       f->value = v;
       if (!type_equal(f->type, type)) {
@@ -222,7 +268,7 @@ static void define_slot(struct parser *p, struct local_slot *slot, const struct 
 }
 
 void names_define(struct parser *p, const struct token *t, struct nvm_inst_id inst) {
-  struct token numbered = {p->function_begin, 1, p->next_number};
+  struct token numbered = {p->function_begin, 1, p->name_tables->next_number};
   if (!t) t = &numbered;
   struct nvm_str name;
   struct local_slot *slot = local_slot(p, t->begin, t->length, t->number, &name);
@@ -233,7 +279,7 @@ void names_define(struct parser *p, const struct token *t, struct nvm_inst_id in
 }
 
 void names_define_argument(struct parser *p, const struct token *t, uint32_t i) {
-  struct token numbered = {p->function_begin, 1, p->next_number};
+  struct token numbered = {p->function_begin, 1, p->name_tables->next_number};
   bool named = t->length != 0;
   if (!named) t = &numbered;
   struct nvm_str name;
@@ -247,14 +293,14 @@ void names_define_argument(struct parser *p, const struct token *t, uint32_t i) 
 void names_mark_broken(struct parser *p, const struct token *t) {
   struct nvm_str name;
   struct local_slot *slot = local_slot(p, t->begin, t->length, t->number, &name);
-  if (t->number < NAME_ESCAPED && t->number >= p->next_number)
-    p->next_number = (uint32_t)t->number + 1;
+  if (t->number < NAME_ESCAPED && t->number >= p->name_tables->next_number)
+    p->name_tables->next_number = (uint32_t)t->number + 1;
   if (!slot) return;
   struct nvm_value v = slot->value;
   if (value_is_none(v)) {
     slot->value = value_make(VALUE_FORWARD, 0);
   } else if (value_kind(v) == VALUE_FORWARD && value_index(v) != 0) {
-    struct forward *f = &p->forwards.data[value_index(v)];
+    struct forward *f = &p->name_tables->forwards.data[value_index(v)];
     if (value_is_none(f->value)) f->value = const_poison(p->m, f->type);
     slot->value = value_make(VALUE_FORWARD, 0);
   }
@@ -264,10 +310,10 @@ void names_mark_broken(struct parser *p, const struct token *t) {
 
 static struct nvm_block add_block(struct parser *p, struct nvm_str name, struct block_use use) {
   struct nvm_block b = function_add_block(p->f, name);
-  if (b.index == 0 || !VEC_RESERVE(&p->scratch, &p->blocks, (uint64_t)b.index + 1))
+  if (b.index == 0 || !VEC_RESERVE(&p->scratch, &p->name_tables->blocks, (uint64_t)b.index + 1))
     return (struct nvm_block){0};
-  if (p->blocks.count <= b.index) p->blocks.count = b.index + 1;
-  p->blocks.data[b.index] = use;
+  if (p->name_tables->blocks.count <= b.index) p->name_tables->blocks.count = b.index + 1;
+  p->name_tables->blocks.data[b.index] = use;
   return b;
 }
 
@@ -293,9 +339,9 @@ static struct nvm_block open_block(struct parser *p, struct local_slot *slot, co
                                    struct nvm_str name) {
   struct block_use use = {names_begin(p, t), token_end(p, t), true};
   struct nvm_value v = slot ? slot->value : VALUE_NULL;
-  if (value_kind(v) == VALUE_BLOCK && !p->blocks.data[value_index(v)].defined) {
+  if (value_kind(v) == VALUE_BLOCK && !p->name_tables->blocks.data[value_index(v)].defined) {
     struct nvm_block b = {value_index(v)};
-    p->blocks.data[b.index] = use;
+    p->name_tables->blocks.data[b.index] = use;
     if (p->f->last_block.index != b.index) function_move_block(p->f, b, (struct nvm_block){0});
     return b;
   }
@@ -314,7 +360,7 @@ void names_define_block(struct parser *p, const struct token *t) {
 }
 
 struct nvm_block names_new_block(struct parser *p) {
-  struct token t = {p->token_begin, 0, p->next_number++};
+  struct token t = {p->token_begin, 0, p->name_tables->next_number++};
   struct nvm_str name;
   struct local_slot *slot = local_slot(p, t.begin, t.length, t.number, &name);
   return open_block(p, slot, &t, name);
@@ -323,18 +369,18 @@ struct nvm_block names_new_block(struct parser *p) {
 /* ---- Functions ---- */
 
 void names_begin_function(struct parser *p) {
-  p->stamp++;
-  p->next_number = 0;
-  p->forwards.count = 0;
+  p->name_tables->stamp++;
+  p->name_tables->next_number = 0;
+  p->name_tables->forwards.count = 0;
   p->fixups.count = 0;
-  p->blocks.count = 0;
+  p->name_tables->blocks.count = 0;
   p->saw_forward = false;
-  VEC_PUSH(&p->scratch, &p->forwards, (struct forward){0});
+  VEC_PUSH(&p->scratch, &p->name_tables->forwards, (struct forward){0});
 }
 
-/* What a forward handle turned out to be; reports the first time that it is nothing. */
+/* The value of a forward handle; reports the first undefined one. */
 static struct nvm_value settle(struct parser *p, struct nvm_value v) {
-  struct forward *f = &p->forwards.data[value_index(v)];
+  struct forward *f = &p->name_tables->forwards.data[value_index(v)];
   if (value_is_none(f->value)) {
     if (value_index(v) != 0)
       report(p, DIAG_UNDEFINED_LOCAL, f->begin, f->end,
@@ -371,8 +417,8 @@ static void apply_fixup(struct parser *p, struct fixup fix) {
 
 void names_end_function(struct parser *p) {
   for (uint32_t i = 0; i < p->fixups.count; i++) apply_fixup(p, p->fixups.data[i]);
-  for (uint32_t i = 1; i < p->blocks.count; i++) {
-    const struct block_use *b = &p->blocks.data[i];
+  for (uint32_t i = 1; i < p->name_tables->blocks.count; i++) {
+    const struct block_use *b = &p->name_tables->blocks.data[i];
     if (!b->defined)
       report(p, DIAG_UNDEFINED_LABEL, b->begin, b->end,
              report_copy(p, p->text + b->begin, b->end - b->begin), NULL, NULL);
@@ -413,13 +459,13 @@ void names_scanned_symbol(struct parser *p, const struct token *t, bool is_funct
 struct symbol_use *names_use(struct parser *p, struct nvm_value symbol) {
   uint32_t i = value_index(symbol);
   if (value_kind(symbol) == VALUE_FUNCTION) {
-    if (!VEC_RESERVE(&p->scratch, &p->function_uses, (uint64_t)i + 1)) return NULL;
-    if (p->function_uses.count <= i) p->function_uses.count = i + 1;
-    return &p->function_uses.data[i];
+    if (!VEC_RESERVE(&p->scratch, &p->name_tables->function_uses, (uint64_t)i + 1)) return NULL;
+    if (p->name_tables->function_uses.count <= i) p->name_tables->function_uses.count = i + 1;
+    return &p->name_tables->function_uses.data[i];
   }
-  if (!VEC_RESERVE(&p->scratch, &p->global_uses, (uint64_t)i + 1)) return NULL;
-  if (p->global_uses.count <= i) p->global_uses.count = i + 1;
-  return &p->global_uses.data[i];
+  if (!VEC_RESERVE(&p->scratch, &p->name_tables->global_uses, (uint64_t)i + 1)) return NULL;
+  if (p->name_tables->global_uses.count <= i) p->name_tables->global_uses.count = i + 1;
+  return &p->name_tables->global_uses.data[i];
 }
 
 uint32_t names_space(const struct parser *p, struct nvm_value symbol) {

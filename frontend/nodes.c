@@ -1,5 +1,19 @@
 /* Metadata: nodes by number, in any order of definition and use. */
-#include "frontend/state.h"
+#include "frontend/nodes.h"
+
+#include "frontend/names.h"
+#include "frontend/report.h"
+#include "frontend/values.h"
+
+struct nodes {
+  VEC(struct nvm_str) keys;
+  VEC(struct nvm_meta) metas;
+  VEC(uint32_t) node_uses; /* by node: begin of its first use + 1 */
+};
+
+bool nodes_init(struct parser *p) {
+  return (p->nodes = arena_alloc(&p->scratch, sizeof *p->nodes)) != NULL;
+}
 
 uint32_t nodes_number(struct parser *p, uint64_t number) {
   uint32_t *entry = names_numbered(p, '!', number);
@@ -9,11 +23,12 @@ uint32_t nodes_number(struct parser *p, uint64_t number) {
 
 struct nvm_meta nodes_reference(struct parser *p, const struct token *t) {
   uint32_t node = nodes_number(p, t->number);
-  if (node >= p->node_uses.count) {
-    if (!VEC_RESERVE(&p->scratch, &p->node_uses, (uint64_t)node + 1)) return (struct nvm_meta){0};
-    p->node_uses.count = p->node_uses.capacity;
+  if (node >= p->nodes->node_uses.count) {
+    if (!VEC_RESERVE(&p->scratch, &p->nodes->node_uses, (uint64_t)node + 1))
+      return (struct nvm_meta){0};
+    p->nodes->node_uses.count = p->nodes->node_uses.capacity;
   }
-  if (p->node_uses.data[node] == 0) p->node_uses.data[node] = t->begin;
+  if (p->nodes->node_uses.data[node] == 0) p->nodes->node_uses.data[node] = t->begin;
   return meta_node(&p->m->metadata, node, false);
 }
 
@@ -63,15 +78,15 @@ void nodes_push(struct parser *p, const struct token *label, struct nvm_meta met
   VEC_PUSH(&p->scratch, &p->entries, e);
 }
 
-/* The entries from `first` on as two arrays, popped; their number. */
+/* Pops the entries from `first` on into two arrays; returns their number. */
 static uint32_t take_entries(struct parser *p, uint32_t first) {
   uint32_t count = p->entries.count - first;
-  if (!VEC_RESERVE(&p->scratch, &p->keys, (uint64_t)count + 1) ||
-      !VEC_RESERVE(&p->scratch, &p->metas, (uint64_t)count + 1))
+  if (!VEC_RESERVE(&p->scratch, &p->nodes->keys, (uint64_t)count + 1) ||
+      !VEC_RESERVE(&p->scratch, &p->nodes->metas, (uint64_t)count + 1))
     count = 0;
   for (uint32_t i = 0; i < count; i++) {
-    p->keys.data[i] = p->entries.data[first + i].key;
-    p->metas.data[i] = p->entries.data[first + i].meta;
+    p->nodes->keys.data[i] = p->entries.data[first + i].key;
+    p->nodes->metas.data[i] = p->entries.data[first + i].meta;
   }
   p->entries.count = first;
   return count;
@@ -81,11 +96,11 @@ static void give_content(struct parser *p, uint32_t node, const struct token *na
                          uint32_t first) {
   uint32_t count = take_entries(p, first);
   struct nvm_str s = name ? names_string(p, name) : (struct nvm_str){0};
-  meta_node_define(&p->m->metadata, node, s, distinct, name ? p->keys.data : NULL, p->metas.data,
-                   count);
+  meta_node_define(&p->m->metadata, node, s, distinct, name ? p->nodes->keys.data : NULL,
+                   p->nodes->metas.data, count);
 }
 
-/* Notes the operands that are local values not yet defined. */
+/* Notes the operands that are forward references. */
 static void note_forwards(struct parser *p, uint32_t node) {
   struct meta_table *t = &p->m->metadata;
   for (uint32_t i = 0; i < t->nodes.data[node].count; i++) {
@@ -120,7 +135,7 @@ void nodes_define(struct parser *p, const struct token *t, const struct token *n
 void nodes_define_named(struct parser *p, const struct token *t, uint32_t first) {
   uint32_t count = take_entries(p, first);
   struct nvm_str name = names_string(p, t);
-  meta_add_named(&p->m->metadata, name, p->metas.data, count);
+  meta_add_named(&p->m->metadata, name, p->nodes->metas.data, count);
 }
 
 struct operand nodes_operand(struct parser *p, struct nvm_meta meta, uint32_t begin) {
@@ -131,8 +146,8 @@ struct operand nodes_operand(struct parser *p, struct nvm_meta meta, uint32_t be
 
 void nodes_finish(struct parser *p) {
   const struct meta_table *t = &p->m->metadata;
-  for (uint32_t i = 1; i < t->nodes.count && i < p->node_uses.count; i++) {
-    if (p->node_uses.data[i] && !t->nodes.data[i].defined)
-      report_token(p, DIAG_UNDEFINED_NODE, p->node_uses.data[i] - 1, NULL, NULL);
+  for (uint32_t i = 1; i < t->nodes.count && i < p->nodes->node_uses.count; i++) {
+    if (p->nodes->node_uses.data[i] && !t->nodes.data[i].defined)
+      report_token(p, DIAG_UNDEFINED_NODE, p->nodes->node_uses.data[i] - 1, NULL, NULL);
   }
 }

@@ -1,7 +1,15 @@
-/* parse_module(): scans, parses, and then settles what only the end of the module tells: symbols,
- * types, metadata and attribute groups that were used before their definitions, intrinsics, and the
- * kernels that !nvvm.annotations names. */
-#include "frontend/state.h"
+/* parse_module(): scans, parses, and then resolves what needs the whole module: symbols, types,
+ * metadata and attribute groups used before their definitions, intrinsics, and kernels named by
+ * !nvvm.annotations. */
+#include "frontend/attrs.h"
+#include "frontend/insts.h"
+#include "frontend/lexer.h"
+#include "frontend/names.h"
+#include "frontend/nodes.h"
+#include "frontend/report.h"
+#include "frontend/scan.h"
+#include "frontend/symbols.h"
+#include "frontend/types.h"
 
 #include "ir/intrinsic.h"
 
@@ -62,7 +70,7 @@ static bool is_one(const struct parser *p, const struct meta_item *item) {
   return item->kind == META_VALUE && const_is_int(p->m, item->value, &value) && value == 1;
 }
 
-/* The offset of the first occurrence of these bytes, 0: none; metadata has no source locations. */
+/* The offset of the first occurrence of these bytes, 0 if none: metadata has no source location. */
 static uint32_t find_bytes(const struct parser *p, const char *bytes, size_t length) {
   for (const char *at = p->text; (at = memchr(at, bytes[0], (size_t)(p->limit - at))); at++)
     if ((size_t)(p->limit - at) >= length && memcmp(at, bytes, length) == 0)
@@ -84,7 +92,7 @@ static bool is_reported(struct unknown_keys *u, struct nvm_str key) {
   return false;
 }
 
-/* The keys that NVVM IR's specification or LLVM know. */
+/* The keys of the NVVM IR specification and of LLVM. */
 static void check_annotation_key(struct parser *p, struct unknown_keys *unknown, struct nvm_str s) {
   static const char *const known[] = {"align",          "callalign",     "cluster_dim_x",
                                       "cluster_dim_y",  "cluster_dim_z", "cluster_max_blocks",
@@ -194,7 +202,9 @@ static void finish(struct parser *p) {
 }
 
 static enum nvm_status parse(struct parser *p, const char *name) {
-  if (!lexer_init(p) || !scan_lines(p) || !VEC_RESERVE(&p->scratch, &p->stack, 4))
+  if (!lexer_init(p) || !names_init(p) || !types_init(p) || !attrs_init(p) || !nodes_init(p) ||
+      !symbols_init(p) || !insts_init(p) || !scan_lines(p) ||
+      !VEC_RESERVE(&p->scratch, &p->stack, 4))
     return NVM_OUT_OF_MEMORY;
   read_module_id(p);
   int result = nvir_parse(p);
@@ -206,7 +216,7 @@ static enum nvm_status parse(struct parser *p, const char *name) {
   return p->refused ? NVM_REFUSED : NVM_OK;
 }
 
-/* After blanks and comments of IR, PTX and C; `c_like`: some comment was not IR's. */
+/* Skips blanks and comments of IR, PTX and C; `c_like`: a comment was not one of IR. */
 static const char *skip_comments(const char *at, bool *c_like) {
   for (;;) {
     at += strspn(at, " \t\r\n");
@@ -217,27 +227,24 @@ static const char *skip_comments(const char *at, bool *c_like) {
   }
 }
 
-/* What other languages begin with; no module of IR does. */
+/* Texts that files of other languages begin with, and modules of IR do not. */
 static const struct {
   const char *begin, *what, *hint;
 } other_languages[] = {
-    {"BC\xC0\xDE", "LLVM bitcode", "`llvm-dis` makes the text that nvmini reads"},
-    {"\xDE\xC0\x17\x0B", "LLVM bitcode", "`llvm-dis` makes the text that nvmini reads"},
+    {"BC\xC0\xDE", "LLVM bitcode", "convert it to text with llvm-dis"},
+    {"\xDE\xC0\x17\x0B", "LLVM bitcode", "convert it to text with llvm-dis"},
     {".version", "PTX", "`nvmini run` executes PTX"},
     {"\x7F"
      "ELF",
      "an object file", NULL},
-    {"#", "C or C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
-    {"__global__", "CUDA C++ source",
-     "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
-    {"__device__", "CUDA C++ source",
-     "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
-    {"extern \"C\"", "C++ source",
-     "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
-    {"template", "C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
-    {"using ", "C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
-    {"namespace", "C++ source", "clang makes NVVM IR of it with -S -emit-llvm --cuda-device-only"},
-    {"__kernel", "OpenCL C source", "clang makes NVVM IR of it with -S -emit-llvm -target nvptx64"},
+    {"#", "C or C++ source", "compile it with clang -S -emit-llvm --cuda-device-only"},
+    {"__global__", "CUDA C++ source", "compile it with clang -S -emit-llvm --cuda-device-only"},
+    {"__device__", "CUDA C++ source", "compile it with clang -S -emit-llvm --cuda-device-only"},
+    {"extern \"C\"", "C++ source", "compile it with clang -S -emit-llvm --cuda-device-only"},
+    {"template", "C++ source", "compile it with clang -S -emit-llvm --cuda-device-only"},
+    {"using ", "C++ source", "compile it with clang -S -emit-llvm --cuda-device-only"},
+    {"namespace", "C++ source", "compile it with clang -S -emit-llvm --cuda-device-only"},
+    {"__kernel", "OpenCL C source", "compile it with clang -S -emit-llvm -target nvptx64"},
 };
 
 static bool begins_ir(const char *at) {
@@ -248,7 +255,7 @@ static bool begins_ir(const char *at) {
   return *at == '\0' || strchr("@%!$^", *at);
 }
 
-/* Reports, once and clearly, a file that is no text of IR at all. */
+/* Reports a file that is not IR text. */
 static bool is_other_language(const char *text, uint32_t source, struct diag_sink *sink) {
   bool c_like = false;
   if (strncmp(text, "\xEF\xBB\xBF", 3) == 0 || strncmp(text, "\xFF\xFE", 2) == 0 ||

@@ -1,4 +1,4 @@
-/* The front end's one entrance: text in, module out. */
+/* The entry point of the front end: text in, module out. */
 #ifndef NVM_FRONTEND_PARSE_H
 #define NVM_FRONTEND_PARSE_H
 
@@ -7,9 +7,9 @@
 /* Limits of the language, each with its own diagnostic. */
 enum {
   PARSE_MAX_STACK = 10000,      /* parser states: some 2,000 levels of nesting */
-  PARSE_MAX_TYPE_NESTING = 512, /* structs in arrays in structs …, through names too */
+  PARSE_MAX_TYPE_NESTING = 512, /* structs in arrays in structs …, also by name */
   PARSE_MAX_VECTOR_LANES = 65536,
-  PARSE_MAX_EXPANDED = 1 << 22,  /* attributes that references to groups stand for, of a module */
+  PARSE_MAX_EXPANDED = 1 << 22,  /* attributes by references to groups, of a module */
   PARSE_MAX_NUMBER = 0x7fffffff, /* of %N, @N, !N, #N */
 };
 #define PARSE_MAX_BYTES UINT64_C(0xfffffff0) /* of one source */

@@ -1,10 +1,9 @@
 /* The grammar of NVVM IR's text.
  *
- * Bottom-up and without look-back: a value is a `literal` until the type before it has been read;
- * names may be used before they are defined (names.c). Lists are kept on stacks of the parser and
- * reduced from the left, so that a million elements need no parser stack. Errors resynchronize at
- * the next statement or definition: the scanner skips to it and hands out T_RESYNC, or T_RESYNC_TOP
- * where a definition follows inside of a body. */
+ * A value is a `literal` until its type is known (values.c). Names may be used before they are
+ * defined (names.c). Lists are left-recursive and kept on the parser's own stacks, so that a million
+ * elements need no bison stack. After an error the scanner skips to the next statement or definition
+ * and returns T_RESYNC, or T_RESYNC_TOP for a definition inside a body. */
 %require "3.8"
 %define api.pure full
 %define api.prefix {nvir_}
@@ -15,11 +14,19 @@
 %param {struct parser *p}
 
 %code {
-#include "frontend/state.h"
+#include "frontend/attrs.h"
+#include "frontend/insts.h"
+#include "frontend/lexer.h"
+#include "frontend/names.h"
+#include "frontend/nodes.h"
+#include "frontend/report.h"
+#include "frontend/symbols.h"
+#include "frontend/types.h"
+#include "frontend/values.h"
 
 #include "parser.h"
 
-/* bison's stack comes from the parser's arena and goes with it. */
+/* bison's stack is in the parser's arena. */
 static void *stack_alloc(struct parser *p, size_t bytes) { return arena_alloc(&p->scratch, bytes); }
 #define YYMALLOC(bytes) stack_alloc(p, bytes)
 #define YYFREE(memory) ((void)(memory))
@@ -47,9 +54,11 @@ union nvir_value;
 %token <token> META_STRING "metadata string" META_OPEN "'!{'" GROUP "attribute group"
 %token <token> INT "integer" FLOAT "floating-point number" STRING "string" CSTRING "byte string"
 %token <token> WORD "word" LBRACE "{" LBRACKET "[" LESS "<"
-%token COMMA "," LPAREN "(" RPAREN ")" RBRACE "}" RBRACKET "]" GREATER ">" EQUALS "=" STAR "*" BAR "|" COLON ":"
+%token COMMA "," LPAREN "(" RPAREN ")" RBRACE "}" RBRACKET "]" GREATER ">"
+%token EQUALS "=" STAR "*" BAR "|" COLON ":"
 %token <type> TYPE "type"
-%token <token> ATTACH "metadata attachment" COMMA_ALIGN "', align N'" COMMA_ADDRSPACE "', addrspace'"
+%token <token> ATTACH "metadata attachment"
+%token <token> COMMA_ALIGN "', align N'" COMMA_ADDRSPACE "', addrspace'"
 %token DOTS "'...'"
 %token RESYNC RESYNC_TOP
 %token <token> BAD_INT_TYPE BAD_NUMBER BAD_BYTE OUTSIDE
@@ -71,7 +80,8 @@ union nvir_value;
 %token <token> RMW PREDICATE ALIGN "'align'" ATTR_FLAG ATTR_INT ATTR_TYPE ATTR_TEXT
 
 /* Ops, by form. */
-%token <token> RET RET_VOID BR SWITCH UNREACHABLE UNARY BINARY ALLOCA LOAD STORE FENCE CMPXCHG ATOMICRMW GEP
+%token <token> RET RET_VOID BR SWITCH UNREACHABLE UNARY BINARY
+%token <token> ALLOCA LOAD STORE FENCE CMPXCHG ATOMICRMW GEP
 %token <token> CAST ICMP FCMP PHI CALL MULTI EXTRACTVALUE INSERTVALUE VA_ARG DBG
 
 %type <number> asm_flags alloca_flags
@@ -566,7 +576,7 @@ alloca_flags:
   | alloca_flags ATTR_FLAG { $$ = $1 | ALLOCA_SWIFTERROR; }
   ;
 
-/* The tail of an access to memory. */
+/* The tail of a memory access. */
 access:
     %empty
   | COMMA_ALIGN { insts_access_align(p, &$1); }
@@ -630,7 +640,7 @@ static bool is_expected(const yysymbol_kind_t *kinds, int count, yysymbol_kind_t
   return false;
 }
 
-/* What could stand here, in a word or two, from the tokens that the grammar allows. */
+/* A short description of what the grammar allows here. */
 static const char *expectation(const yysymbol_kind_t *kinds, int count) {
   if (is_expected(kinds, count, YYSYMBOL_DEFINE)) return "a definition";
   if (is_expected(kinds, count, YYSYMBOL_RET))
@@ -658,12 +668,12 @@ static bool is_punctuation(yysymbol_kind_t kind) {
   }
 }
 
-/* Any type may go on with these: no news to the reader. */
+/* Any type may continue with these: not worth listing. */
 static bool continues_type(yysymbol_kind_t kind) {
   return kind == YYSYMBOL_ADDRSPACE || kind == YYSYMBOL_STAR || kind == YYSYMBOL_LPAREN;
 }
 
-/* The tokens themselves where they are few, else expectation(). */
+/* The tokens themselves if they are few, else expectation(). */
 static const char *describe_expected(struct parser *p, const yypcontext_t *context) {
   yysymbol_kind_t kinds[MOST_EXPECTED];
   int count = yypcontext_expected_tokens(context, kinds, MOST_EXPECTED);
@@ -687,7 +697,7 @@ static const char *describe_expected(struct parser *p, const yypcontext_t *conte
   return written ? report_copy(p, b.bytes, b.length) : NULL;
 }
 
-/* The one clear error of what is known but outside the subset, or no token at all. */
+/* The error for what is outside the supported subset, or not a token. */
 static bool report_refused_token(struct parser *p, yysymbol_kind_t kind) {
   uint32_t begin = p->token_begin, end = p->token_end;
   const char *text = report_copy(p, p->text + begin, end - begin);
@@ -712,17 +722,20 @@ static bool report_refused_token(struct parser *p, yysymbol_kind_t kind) {
   }
 }
 
-/* Whether the comparison that the token belongs to is of integers: of the words before it. */
+/* Whether the token belongs to an integer comparison, by the words before it. */
 static bool follows_icmp(const struct parser *p) {
   const char *line = p->text + p->token_begin;
-  while (line > p->text && line[-1] != '\n' && strncmp(line, "icmp ", 5) != 0 && strncmp(line, "fcmp ", 5) != 0) line--;
+  while (line > p->text && line[-1] != '\n' && strncmp(line, "icmp ", 5) != 0 &&
+         strncmp(line, "fcmp ", 5) != 0)
+    line--;
   return strncmp(line, "icmp ", 5) == 0;
 }
 
 /* Suggests the nearest words among those that the grammar accepts here. */
 static void hint_word(struct parser *p, struct diag *d, const yysymbol_kind_t *kinds, int count) {
   bool wanted[YYNTOKENS] = {false};
-  struct nearest n = nearest_start((struct nvm_text){p->text + p->token_begin, p->token_end - p->token_begin});
+  struct nvm_text word = {p->text + p->token_begin, p->token_end - p->token_begin};
+  struct nearest n = nearest_start(word);
   for (int i = 0; i < count; i++) wanted[kinds[i]] = true;
   if (wanted[YYSYMBOL_PREDICATE]) report_offer_predicates(follows_icmp(p) ? OP_ICMP : OP_FCMP, &n);
   else lexer_offer_words(p, wanted, &n);
@@ -755,12 +768,12 @@ static int yyreport_syntax_error(const yypcontext_t *context, struct parser *p) 
   p->at_begin = is_expected(kinds, count, YYSYMBOL_RET) ||
                 is_expected(kinds, count, YYSYMBOL_DEFINE);
   if (!report_refused_token(p, kind)) report_unexpected(p, context, kind, kinds, count);
-  if (p->at_begin) p->initializer_missing.length = 0; /* this error was the reason */
+  if (p->at_begin) p->initializer_missing.length = 0; /* caused by this error */
   p->resync = true;
   return 0;
 }
 
-/* bison's other complaints: its stack has met YYMAXDEPTH, or the arena is out of memory. */
+/* Called by bison if its stack reaches YYMAXDEPTH or the arena is out of memory. */
 static void nvir_error(struct parser *p, const char *message) {
   (void)message;
   if (!state_out_of_memory(p))

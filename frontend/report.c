@@ -1,11 +1,13 @@
 /* Diagnostics of the front end: ranges, texts of arguments, hints. */
-#include "frontend/state.h"
+#include "frontend/report.h"
+
+#include "frontend/lexer.h"
 
 enum { LONGEST_TYPE = 120 };
 
 struct diag *report(struct parser *p, enum diag_id id, uint32_t begin, uint32_t end, const char *a0,
                     const char *a1, const char *a2) {
-  if (state_out_of_memory(p)) { /* the fault of dummies, not of the text */
+  if (state_out_of_memory(p)) { /* caused by dummies, not by the text */
     p->refused = p->stop = true;
     return NULL;
   }

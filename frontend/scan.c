@@ -1,12 +1,15 @@
 /* Makes symbols and metadata nodes known before they are parsed.
  *
- * A use of @x before its definition does not tell whether @x is a function or a variable, and the
- * order of symbols and of metadata numbers is that of their definitions. So the lines that begin in
- * column 0 are looked over first: `@x = …`, `define … @f(`, `declare … @f(`, `%T = type {…`,
- * `!5 = …`. That costs a memchr() per line. What stands elsewhere (indented definitions, headers of
- * several lines) is found by scan_tokens(), which looks through all tokens, once, when an unknown
- * symbol is met. */
-#include "frontend/state.h"
+ * A use of @x before its definition does not show whether @x is a function or a variable, and the
+ * order of symbols and of metadata numbers is that of their definitions. So lines that begin in
+ * column 0 are scanned first: `@x = …`, `define … @f(`, `declare … @f(`, `%T = type {…`, `!5 = …`.
+ * That costs a memchr() per line. Other definitions (indented, or with headers of several lines)
+ * are found by scan_tokens(), which scans all tokens once, at the first unknown symbol. */
+#include "frontend/scan.h"
+
+#include "frontend/lexer.h"
+#include "frontend/names.h"
+#include "frontend/nodes.h"
 
 #include <stdlib.h>
 
@@ -17,7 +20,7 @@ static bool is_name_char(char c) {
          c == '.' || c == '$' || c == '-';
 }
 
-/* The name after a sigil at `c`; NULL if there is none. Sets *end behind it. */
+/* The name after a sigil at `c`, NULL if there is none; *end is after it. */
 static bool read_name(const struct parser *p, const char *c, struct token *t, const char **end) {
   const char *begin = c;
   t->number = NAME_PLAIN;
@@ -57,7 +60,7 @@ static void scan_variable(struct parser *p, const char *line) {
   if (read_name(p, line + 1, &t, &end) && at_assignment(end)) names_scanned_symbol(p, &t, false);
 }
 
-/* `define … @f(`, all on one line. */
+/* `define … @f(` on one line. */
 static void scan_function(struct parser *p, const char *line) {
   for (const char *c = line; *c != '\n' && *c != '\0' && *c != ';'; c++) {
     if (*c == '"') {
@@ -76,7 +79,7 @@ static bool starts_with(const char *line, const char *word) {
   return strncmp(line, word, strlen(word)) == 0;
 }
 
-/* `%T = type { … }`: named structs stand in the order of their definitions. */
+/* `%T = type { … }`: named structs are in the order of their definitions. */
 static void scan_type(struct parser *p, const char *line) {
   struct token t;
   const char *c;

@@ -1,8 +1,30 @@
 /* Functions, variables, aliases, comdats, and the module's own lines. */
-#include "frontend/state.h"
+#include "frontend/symbols.h"
+
+#include "frontend/attrs.h"
+#include "frontend/lexer.h"
+#include "frontend/names.h"
+#include "frontend/report.h"
 
 #include "target/datalayout.h"
 #include "target/triple.h"
+
+struct symbols {
+  VEC(struct nvm_attrset) sets;
+  VEC(uint32_t) comdats;     /* by string: index + 1 into the module's comdats */
+  VEC(uint32_t) comdat_uses; /* by comdat: begin of its first use + 1 */
+  uint32_t next_global;
+  uint32_t next_body; /* the first of p->bodies that may be that of the next function */
+  /* The current header. */
+  struct written_type result_type;
+  struct token name;
+  uint32_t comdat, comdat_begin;
+  VEC(struct token) parameter_names;
+};
+
+bool symbols_init(struct parser *p) {
+  return (p->symbols = arena_alloc(&p->scratch, sizeof *p->symbols)) != NULL;
+}
 
 /* ---- Words before the type ---- */
 
@@ -32,26 +54,26 @@ void symbols_check_prefixes(struct parser *p, uint32_t allowed, uint32_t begin) 
 /* ---- Comdats ---- */
 
 static bool room_for(struct parser *p, uint32_t string) {
-  if (!VEC_RESERVE(&p->scratch, &p->comdats, (uint64_t)string + 1)) return false;
-  if (p->comdats.count <= string) p->comdats.count = string + 1;
+  if (!VEC_RESERVE(&p->scratch, &p->symbols->comdats, (uint64_t)string + 1)) return false;
+  if (p->symbols->comdats.count <= string) p->symbols->comdats.count = string + 1;
   return true;
 }
 
-/* Index + 1 of the comdat, made if it is not known; 0 when out of memory. */
+/* Index + 1 of the comdat, made if it is new; 0 when out of memory. */
 static uint32_t comdat_of(struct parser *p, struct nvm_str name, uint32_t begin) {
   if (!room_for(p, name.index)) return 0;
-  uint32_t *entry = &p->comdats.data[name.index];
+  uint32_t *entry = &p->symbols->comdats.data[name.index];
   if (*entry) return *entry;
   struct comdat made = {.name = name};
   if (!VEC_PUSH(&p->m->arena, &p->m->comdats, made) ||
-      !VEC_PUSH(&p->scratch, &p->comdat_uses, begin))
+      !VEC_PUSH(&p->scratch, &p->symbols->comdat_uses, begin))
     return 0;
   return *entry = p->m->comdats.count;
 }
 
 void symbols_comdat(struct parser *p, const struct token *name) {
-  p->comdat_begin = p->token_begin;
-  p->comdat = name ? comdat_of(p, names_string(p, name), name->begin) : UINT32_MAX;
+  p->symbols->comdat_begin = p->token_begin;
+  p->symbols->comdat = name ? comdat_of(p, names_string(p, name), name->begin) : UINT32_MAX;
 }
 
 void symbols_define_comdat(struct parser *p, const struct token *name, const struct token *kind) {
@@ -66,7 +88,7 @@ void symbols_define_comdat(struct parser *p, const struct token *name, const str
 
 void symbols_reset_variable(struct parser *p) {
   p->section = p->partition = p->gc = (struct nvm_str){0};
-  p->comdat = p->align_log2 = p->suffix_space = 0;
+  p->symbols->comdat = p->align_log2 = p->suffix_space = 0;
   p->unnamed_addr = UNNAMED_NONE;
   p->prefix = p->prologue = p->personality = VALUE_NULL;
   p->attachments.count = 0;
@@ -88,7 +110,8 @@ static void fill_symbol(struct parser *p, struct symbol *s, const struct token *
   s->unnamed_addr = w->unnamed_addr ? w->unnamed_addr : p->unnamed_addr;
   s->section = p->section;
   s->partition = p->partition;
-  s->comdat = p->comdat == UINT32_MAX ? comdat_of(p, s->name, p->comdat_begin + 1) : p->comdat;
+  s->comdat = p->symbols->comdat == UINT32_MAX ? comdat_of(p, s->name, p->symbols->comdat_begin + 1)
+                                               : p->symbols->comdat;
   s->defined = true;
   uint32_t begin = names_begin(p, name);
   s->where = (struct diag_range){p->source, begin, name->begin + name->length};
@@ -97,8 +120,8 @@ static void fill_symbol(struct parser *p, struct symbol *s, const struct token *
   p->attachments.count = 0;
 }
 
-/* The variable before this had no initializer. Not said at once: if a syntax error follows, then
- * that was the reason. */
+/* The previous variable had no initializer. Reported late, because a following syntax error may be
+ * the cause. */
 static void report_missing_initializer(struct parser *p) {
   if (p->initializer_missing.length == 0) return;
   uint32_t begin = names_begin(p, &p->initializer_missing);
@@ -126,14 +149,14 @@ static struct nvm_value symbol_to_define(struct parser *p, const struct token *n
     return VALUE_NULL;
   }
   if (name->number < NAME_ESCAPED) {
-    if (name->number < p->next_global)
-      report_token(p, DIAG_VALUE_NUMBER, begin, report_number(p, p->next_global), NULL);
-    p->next_global = (uint32_t)name->number + 1;
+    if (name->number < p->symbols->next_global)
+      report_token(p, DIAG_VALUE_NUMBER, begin, report_number(p, p->symbols->next_global), NULL);
+    p->symbols->next_global = (uint32_t)name->number + 1;
   }
   return v;
 }
 
-/* Uses before this definition asked for a pointer of some address space. */
+/* Checks the address space that earlier uses require. */
 static void check_space(struct parser *p, struct nvm_value v) {
   const struct symbol_use *use = names_use(p, v);
   uint32_t space = names_space(p, v);
@@ -151,12 +174,12 @@ void symbols_open_header(struct parser *p, const struct written_type *type,
                          type->begin);
   uint32_t attachments = p->attachments.count;
   p->result_set = attrs_close(p, type->pointee);
-  p->result_type = *type;
+  p->symbols->result_type = *type;
   symbols_reset_variable(p);
-  p->attachments.count = attachments; /* of a declaration: they stand before the header */
-  p->name = *name;
+  p->attachments.count = attachments; /* of a declaration: before the header */
+  p->symbols->name = *name;
   p->variadic = false;
-  p->arguments.count = p->parameter_names.count = 0;
+  p->arguments.count = p->symbols->parameter_names.count = 0;
 }
 
 void symbols_parameter(struct parser *p, const struct written_type *type,
@@ -171,16 +194,16 @@ void symbols_parameter(struct parser *p, const struct written_type *type,
   }
   struct token none = {0};
   VEC_PUSH(&p->scratch, &p->arguments, a);
-  VEC_PUSH(&p->scratch, &p->parameter_names, name ? *name : none);
+  VEC_PUSH(&p->scratch, &p->symbols->parameter_names, name ? *name : none);
 }
 
 static struct nvm_type parameter_types(struct parser *p) {
   uint32_t count = p->arguments.count, first = p->types.count;
-  enum type_kind kind = type_kind(&p->m->types, p->result_type.type);
-  struct nvm_type result = p->result_type.type;
+  enum type_kind kind = type_kind(&p->m->types, p->symbols->result_type.type);
+  struct nvm_type result = p->symbols->result_type.type;
   if (kind == TY_FUNCTION || kind == TY_LABEL || kind == TY_METADATA) {
-    report(p, DIAG_BAD_TYPE, p->result_type.begin, p->result_type.end, report_type(p, result),
-           "the result of a function", NULL);
+    report(p, DIAG_BAD_TYPE, p->symbols->result_type.begin, p->symbols->result_type.end,
+           report_type(p, result), "the result of a function", NULL);
     result = TYPE_VOID;
   }
   for (uint32_t i = 0; i < count; i++)
@@ -191,14 +214,14 @@ static struct nvm_type parameter_types(struct parser *p) {
   return type_function(&p->m->types, result, types, count, p->variadic);
 }
 
-/* The list of the sets of the result and of the first `count` arguments. */
+/* The list of the sets of function, result and the first `count` arguments. */
 struct nvm_attrlist symbols_attribute_list(struct parser *p, struct nvm_attrset function,
                                            struct nvm_attrset result, uint32_t count) {
   while (count > 0 && p->arguments.data[count - 1].attributes.index == 0) count--;
   if (count == 0 && function.index == 0 && result.index == 0) return (struct nvm_attrlist){0};
-  if (!VEC_RESERVE(&p->scratch, &p->sets, (uint64_t)count + 1)) count = 0;
-  for (uint32_t i = 0; i < count; i++) p->sets.data[i] = p->arguments.data[i].attributes;
-  return attrlist_make(&p->m->attributes, function, result, p->sets.data, count);
+  if (!VEC_RESERVE(&p->scratch, &p->symbols->sets, (uint64_t)count + 1)) count = 0;
+  for (uint32_t i = 0; i < count; i++) p->symbols->sets.data[i] = p->arguments.data[i].attributes;
+  return attrlist_make(&p->m->attributes, function, result, p->symbols->sets.data, count);
 }
 
 /* `align N` among the attributes of a function is its own alignment. */
@@ -218,15 +241,16 @@ static uint32_t take_alignment(struct parser *p) {
 
 static void name_arguments(struct parser *p, struct nvm_function *f) {
   bool any = false;
-  for (uint32_t i = 0; i < p->parameter_names.count; i++)
-    any |= p->parameter_names.data[i].length != 0;
+  for (uint32_t i = 0; i < p->symbols->parameter_names.count; i++)
+    any |= p->symbols->parameter_names.data[i].length != 0;
   if (any)
-    f->arg_names = arena_alloc(&p->m->arena, p->parameter_names.count * sizeof *f->arg_names);
+    f->arg_names =
+        arena_alloc(&p->m->arena, p->symbols->parameter_names.count * sizeof *f->arg_names);
 }
 
-/* The function that the header just read describes; a nameless stand-in after an error. */
+/* The function of the header just read; an unnamed one after an error. */
 static struct nvm_function *finish_header(struct parser *p, bool has_body) {
-  struct nvm_value v = symbol_to_define(p, &p->name, true);
+  struct nvm_value v = symbol_to_define(p, &p->symbols->name, true);
   if (value_is_none(v)) v = module_add_function(p->m, (struct nvm_str){0});
   if (value_is_none(v)) return NULL;
   struct nvm_function *f = module_function(p->m, v);
@@ -238,7 +262,7 @@ static struct nvm_function *finish_header(struct parser *p, bool has_body) {
   f->prefix = p->prefix, f->prologue = p->prologue, f->personality = p->personality;
   struct nvm_attrset own = attrs_close(p, TYPE_NONE);
   f->attributes = symbols_attribute_list(p, own, p->result_set, p->arguments.count);
-  fill_symbol(p, &f->symbol, &p->name);
+  fill_symbol(p, &f->symbol, &p->symbols->name);
   f->symbol.declared_only = !has_body;
   check_space(p, v);
   return f;
@@ -246,8 +270,8 @@ static struct nvm_function *finish_header(struct parser *p, bool has_body) {
 
 static void declare_names(struct parser *p, struct nvm_function *f) {
   name_arguments(p, f);
-  for (uint32_t i = 0; f->arg_names && i < p->parameter_names.count; i++) {
-    const struct token *t = &p->parameter_names.data[i];
+  for (uint32_t i = 0; f->arg_names && i < p->symbols->parameter_names.count; i++) {
+    const struct token *t = &p->symbols->parameter_names.data[i];
     if (t->length && t->number >= NAME_ESCAPED) f->arg_names[i] = names_string(p, t);
   }
 }
@@ -257,13 +281,15 @@ void symbols_declare(struct parser *p) {
   if (f) declare_names(p, f);
 }
 
-/* Room for as many instructions as the body has lines, so that the tables of a function neither
- * move nor stay half empty. */
+/* Reserves as many instructions as the body has lines, so that the tables neither move nor stay
+ * half empty. */
 static void reserve_body(struct parser *p, struct nvm_function *f) {
   uint32_t at = (uint32_t)(p->cursor - p->text);
-  while (p->next_body < p->bodies.count && p->bodies.data[p->next_body].end < at) p->next_body++;
-  if (p->next_body == p->bodies.count || p->bodies.data[p->next_body].begin > at) return;
-  uint64_t lines = p->bodies.data[p->next_body].count + UINT64_C(2);
+  while (p->symbols->next_body < p->bodies.count && p->bodies.data[p->symbols->next_body].end < at)
+    p->symbols->next_body++;
+  if (p->symbols->next_body == p->bodies.count || p->bodies.data[p->symbols->next_body].begin > at)
+    return;
+  uint64_t lines = p->bodies.data[p->symbols->next_body].count + UINT64_C(2);
   if (lines > UINT32_MAX / 4) return;
   (void)function_reserve(f, lines, lines * 2);
 }
@@ -276,10 +302,10 @@ void symbols_begin_function(struct parser *p) {
   p->has_assigned = false;
   names_begin_function(p);
   if (!p->f) return;
-  p->function_begin = names_begin(p, &p->name);
+  p->function_begin = names_begin(p, &p->symbols->name);
   name_arguments(p, p->f);
-  for (uint32_t i = 0; i < p->parameter_names.count; i++)
-    names_define_argument(p, &p->parameter_names.data[i], i);
+  for (uint32_t i = 0; i < p->symbols->parameter_names.count; i++)
+    names_define_argument(p, &p->symbols->parameter_names.data[i], i);
   reserve_body(p, p->f);
 }
 
@@ -421,7 +447,7 @@ void symbols_target(struct parser *p, const struct token *what, const struct tok
 /* Adds the symbol with the nearest name as a hint. */
 static void hint_symbol(struct parser *p, struct diag *d, struct nvm_text name) {
   struct nearest near = nearest_start(name);
-  if (near.limit > 2) near.limit = 2; /* names of a module are like one another */
+  if (near.limit > 2) near.limit = 2; /* names of one module resemble each other */
   for (uint32_t i = 0; i < p->m->symbol_order.count && i < 20000; i++) {
     const struct symbol *s = module_symbol(p->m, p->m->symbol_order.data[i]);
     if (s->defined) nearest_offer(&near, module_text(p->m, s->name));
@@ -468,7 +494,7 @@ void symbols_finish(struct parser *p) {
   for (uint32_t i = 1; i < p->m->functions.count; i++)
     finish_undefined(p, value_make(VALUE_FUNCTION, i), &hints);
   for (uint32_t i = 0; i < p->m->comdats.count; i++) {
-    uint32_t begin = p->comdat_uses.data[i];
+    uint32_t begin = p->symbols->comdat_uses.data[i];
     if (p->m->comdats.data[i].kind.index == 0)
       report(p, DIAG_UNDEFINED_COMDAT, begin - 1, lexer_token_end(p, begin - 1),
              module_text(p->m, p->m->comdats.data[i].name).bytes, NULL, NULL);

@@ -1,6 +1,21 @@
-/* Types as written: typed pointers are erased (their pointee goes along with the written type as
- * far as a check or an older attribute needs it), names may precede their definitions. */
-#include "frontend/state.h"
+/* Types as written. Typed pointers become ptr; the written type keeps the pointee for checks and
+ * older attributes. Names may precede their definitions. */
+#include "frontend/types.h"
+
+#include "frontend/names.h"
+#include "frontend/report.h"
+#include "frontend/values.h"
+
+struct types {
+  VEC(struct nvm_type) aliased_types; /* by string: the meaning of `%T = type i32` */
+  VEC(uint32_t) type_uses;            /* by string: begin of the first use before the definition */
+  VEC(uint32_t) type_places;          /* by string: begin of the definition + 1 */
+  VEC(uint32_t) type_depths;          /* by type: nesting depth, 0: not computed yet */
+};
+
+bool types_init(struct parser *p) {
+  return (p->type_tables = arena_alloc(&p->scratch, sizeof *p->type_tables)) != NULL;
+}
 
 static struct written_type written(struct nvm_type type, uint32_t begin, uint32_t end) {
   return (struct written_type){.type = type, .begin = begin, .end = end};
@@ -28,7 +43,7 @@ struct written_type types_pointer(struct parser *p, const struct written_type *t
   return t;
 }
 
-/* Whether elements and members may have the type; reports if not. */
+/* Whether the type can be an element or member; reports if not. */
 static bool check_element(struct parser *p, struct nvm_type type, uint32_t begin, uint32_t end,
                           const char *as) {
   enum type_kind kind = kind_of(p, type);
@@ -38,17 +53,21 @@ static bool check_element(struct parser *p, struct nvm_type type, uint32_t begin
   return !bad;
 }
 
-/* How deep the type nests; named types count when the module has been read. */
+/* The nesting depth of the type; named types are included when the module is complete. */
 static uint32_t depth_of(const struct parser *p, struct nvm_type type) {
-  return type.index < p->type_depths.count ? p->type_depths.data[type.index] : 0;
+  return type.index < p->type_tables->type_depths.count
+             ? p->type_tables->type_depths.data[type.index]
+             : 0;
 }
 
 /* Notes that `type` holds types nested `inner` deep; false after a report. */
 static bool nest(struct parser *p, struct nvm_type type, uint32_t inner, uint32_t begin,
                  uint32_t end) {
-  if (!VEC_RESERVE(&p->scratch, &p->type_depths, (uint64_t)type.index + 1)) return false;
-  if (p->type_depths.count <= type.index) p->type_depths.count = type.index + 1;
-  p->type_depths.data[type.index] = inner + 1;
+  if (!VEC_RESERVE(&p->scratch, &p->type_tables->type_depths, (uint64_t)type.index + 1))
+    return false;
+  if (p->type_tables->type_depths.count <= type.index)
+    p->type_tables->type_depths.count = type.index + 1;
+  p->type_tables->type_depths.data[type.index] = inner + 1;
   if (inner < PARSE_MAX_TYPE_NESTING) return true;
   if (inner == PARSE_MAX_TYPE_NESTING)
     report(p, DIAG_TYPE_TOO_DEEP, begin, end, report_type(p, type),
@@ -131,18 +150,21 @@ struct written_type types_function(struct parser *p, const struct written_type *
 
 /* ---- Named types ---- */
 
-/* What `%T = type i32` made of a name; TYPE_NONE for structs. */
+/* The type that `%T = type i32` gives a name; TYPE_NONE for structs. */
 static struct nvm_type *alias_slot(struct parser *p, struct nvm_str name) {
-  if (!VEC_RESERVE(&p->scratch, &p->aliased_types, (uint64_t)name.index + 1)) return NULL;
-  if (p->aliased_types.count <= name.index) p->aliased_types.count = name.index + 1;
-  return &p->aliased_types.data[name.index];
+  if (!VEC_RESERVE(&p->scratch, &p->type_tables->aliased_types, (uint64_t)name.index + 1))
+    return NULL;
+  if (p->type_tables->aliased_types.count <= name.index)
+    p->type_tables->aliased_types.count = name.index + 1;
+  return &p->type_tables->aliased_types.data[name.index];
 }
 
-/* Begin of the first use + 1, of a type that is not defined yet; 1 << 31 … once defined. */
+/* Begin of the first use + 1 of a type not defined yet; from 1 << 31 on once defined. */
 static uint32_t *use_slot(struct parser *p, struct nvm_str name) {
-  if (!VEC_RESERVE(&p->scratch, &p->type_uses, (uint64_t)name.index + 1)) return NULL;
-  if (p->type_uses.count <= name.index) p->type_uses.count = name.index + 1;
-  return &p->type_uses.data[name.index];
+  if (!VEC_RESERVE(&p->scratch, &p->type_tables->type_uses, (uint64_t)name.index + 1)) return NULL;
+  if (p->type_tables->type_uses.count <= name.index)
+    p->type_tables->type_uses.count = name.index + 1;
+  return &p->type_tables->type_uses.data[name.index];
 }
 enum { TYPE_DEFINED = UINT32_MAX };
 
@@ -150,8 +172,9 @@ struct written_type types_named(struct parser *p, const struct token *t) {
   struct nvm_str name = names_string(p, t);
   uint32_t begin = names_begin(p, t), end = p->token_end > begin ? p->token_end : begin + 1;
   uint32_t *use = use_slot(p, name);
-  if (name.index < p->aliased_types.count && p->aliased_types.data[name.index].index)
-    return written(p->aliased_types.data[name.index], begin, end);
+  if (name.index < p->type_tables->aliased_types.count &&
+      p->type_tables->aliased_types.data[name.index].index)
+    return written(p->type_tables->aliased_types.data[name.index], begin, end);
   if (use && *use == 0) *use = begin + 1;
   return written(type_named(&p->m->types, name), begin, begin + t->length + 1);
 }
@@ -186,15 +209,16 @@ void types_define(struct parser *p, const struct token *t, const struct written_
     }
   }
   *use = TYPE_DEFINED;
-  if (!VEC_RESERVE(&p->scratch, &p->type_places, (uint64_t)name.index + 1)) return;
-  if (p->type_places.count <= name.index) p->type_places.count = name.index + 1;
-  p->type_places.data[name.index] = begin + 1;
+  if (!VEC_RESERVE(&p->scratch, &p->type_tables->type_places, (uint64_t)name.index + 1)) return;
+  if (p->type_tables->type_places.count <= name.index)
+    p->type_tables->type_places.count = name.index + 1;
+  p->type_tables->type_places.data[name.index] = begin + 1;
 }
 
 /* ---- The end of the module: all named types exist, none contains itself, none is too deep ---- */
 
-/* Depth-first over the types that a type contains; the path is kept in an array, not in C's stack.
- * depth[t]: 0 not yet seen, ON_PATH, or its nesting depth. */
+/* Depth-first search of contained types, without recursion. depth[t]: 0 not visited, ON_PATH, or
+ * its nesting depth. */
 enum { ON_PATH = UINT32_MAX };
 struct walk {
   struct parser *p;
@@ -214,7 +238,9 @@ static bool contains_types(const struct parser *p, struct nvm_type type) {
 
 static void report_named(struct parser *p, enum diag_id id, struct nvm_type type, const char *a1) {
   struct nvm_str name = type_info(&p->m->types, type)->name;
-  uint32_t at = name.index < p->type_places.count ? p->type_places.data[name.index] : 0;
+  uint32_t at = name.index < p->type_tables->type_places.count
+                    ? p->type_tables->type_places.data[name.index]
+                    : 0;
   uint32_t begin = at ? at - 1 : 0, end = 0;
   if (at) end = begin + 1 + (uint32_t)module_text(p->m, name).length;
   report(p, id, begin, end, report_type(p, type), a1, NULL);
@@ -236,7 +262,8 @@ static bool walk_enter(struct walk *w, struct nvm_type type) {
   return true;
 }
 
-/* One step: enters the next contained type, or leaves the one on top. False after an error. */
+/* One step of the search: enters the next contained type, or leaves the one on top. False after an
+ * error. */
 static bool walk_step(struct walk *w) {
   struct parser *p = w->p;
   uint32_t top = w->path.count - 1;
@@ -275,7 +302,9 @@ void types_finish(struct parser *p) {
   struct type_table *t = &p->m->types;
   for (uint32_t i = 0; i < t->named.count; i++) {
     struct nvm_str name = type_info(t, t->named.data[i])->name;
-    uint32_t use = name.index < p->type_uses.count ? p->type_uses.data[name.index] : 0;
+    uint32_t use = name.index < p->type_tables->type_uses.count
+                       ? p->type_tables->type_uses.data[name.index]
+                       : 0;
     if (use != 0 && use != TYPE_DEFINED) report_token(p, DIAG_UNDEFINED_TYPE, use - 1, NULL, NULL);
   }
   struct walk w = {.p = p};

@@ -1,7 +1,11 @@
-/* Values: a literal as written and the type before it become a constant or a local value. Constant
- * expressions are kept as they are written, except bitcasts: those of literals are folded, those
- * that erasing pointer types made empty are dropped. */
-#include "frontend/state.h"
+/* Values: a literal and the type before it become a constant or a local value. Constant expressions
+ * are kept as written, except bitcasts: those of literals are folded, those between pointers, which
+ * are empty without pointee types, are dropped. */
+#include "frontend/values.h"
+
+#include "frontend/lexer.h"
+#include "frontend/names.h"
+#include "frontend/report.h"
 #include "ir/eval.h"
 
 #include "support/float.h"
@@ -14,8 +18,7 @@ static const struct type_info *info_of(const struct parser *p, struct nvm_type t
 
 void values_push(struct parser *p, struct list *l, const struct operand *o) {
   if (VEC_PUSH(&p->scratch, &p->stack, *o)) l->count++;
-  else
-    *l = (struct list){0}; /* what is read of it is any operand: nothing is made of it any more */
+  else *l = (struct list){0}; /* any operand will do: the result is not used */
 }
 
 const struct nvm_value *values_take(struct parser *p, struct list l) {
@@ -98,8 +101,7 @@ static bool append_digit(uint64_t *words, uint32_t base, uint32_t digit) {
   return carry == 0;
 }
 
-/* Whether the magnitude is a number of that width: below 2^width, a negative one at most 2^(width -
- * 1). */
+/* Whether the magnitude fits the width: below 2^width, a negative one at most 2^(width - 1). */
 static bool words_fit(const uint64_t *words, uint32_t width, bool negative) {
   uint32_t bits = 0;
   bool power = true; /* only the highest bit is set */
@@ -195,7 +197,8 @@ static bool float_from_bits(const char *text, uint32_t length, enum float_format
   if (value >> 64) return false;
   *bits = float_convert_bits((uint64_t)value, FLOAT_DOUBLE, format, exact);
   bool quiet = (uint64_t)value >> 51 & 1, infinite = (uint64_t)value << 12 == 0;
-  if ((uint64_t)value << 1 >> 53 == 0x7ff && !infinite && !quiet) /* a signaling NaN stays one */
+  if ((uint64_t)value << 1 >> 53 == 0x7ff && !infinite &&
+      !quiet) /* a signaling NaN stays signaling */
     *bits &= ~(UINT64_C(1) << (float_shapes[format].fraction_bits - 1));
   return true;
 }
@@ -239,7 +242,7 @@ static bool is_constant(struct nvm_value v) {
   return kind == VALUE_CONST || kind == VALUE_GLOBAL || kind == VALUE_FUNCTION;
 }
 
-/* Whether o, which stands inside of a constant, is one; makes it poison if not. */
+/* Whether o, an operand of a constant, is constant; makes it poison if not. */
 static bool check_constant(struct parser *p, struct operand *o) {
   if (is_constant(o->value)) return true;
   if (value_is_none(o->value)) return false;
@@ -550,19 +553,19 @@ static struct literal expression(uint32_t begin, struct nvm_value v, struct nvm_
   return l;
 }
 
-/* After an error: poison of a type that suits most places. */
+/* After an error: poison of a type that fits most places. */
 static struct literal no_expression(struct parser *p, uint32_t begin, struct nvm_type type) {
   if (type.index == 0) type = TYPE_I1;
   return expression(begin, poison(p, type), type);
 }
 
-/* Whether the op may carry the flags written behind it. */
+/* Whether the op may have the flags written after it. */
 static bool check_op(struct parser *p, const struct token *op) {
   return values_check_flags(p, token_op(op), op, token_flags(op));
 }
 
-/* Ops that only pick and join bits are folded where all bits are literals: initializers have no
- * vectors to compute with. */
+/* Ops that only select and join bits are folded if all bits are literals: initializers cannot
+ * compute with vectors. */
 static struct nvm_value value_or_expression(struct parser *p, const struct token *op,
                                             struct nvm_type type, const struct nvm_value *operands,
                                             uint32_t count) {

@@ -3,7 +3,7 @@
 
 enum { MAX_TYPES = 4, MAX_NEEDS = 24 };
 
-/* What the walk over the modifiers found. */
+/* The result of the walk over the modifiers. */
 struct walk {
   uint16_t types[MAX_TYPES]; /* first four type modifiers */
   uint8_t type_count;
@@ -17,8 +17,7 @@ struct walk {
   const struct ptx_state *end;
 };
 
-/* ---- classes of registers that a type takes ---------------------------------------------------
- */
+/* --- classes of registers that a type takes --------------------------------------------------- */
 
 #define CLASS(c) (1u << (c))
 
@@ -76,15 +75,14 @@ uint16_t ptx_shape_type(const struct ptx_function *f, const struct ptx_entry *e,
   return shape->type == PTX_TYPE_LAST ? found : 0;
 }
 
-/* ---- operands
- * ------------------------------------------------------------------------------------ */
+/* --- operands --------------------------------------------------------------------------------- */
 
 static bool reg_fits(const struct ptx_operand *o, unsigned classes) {
   if (!(classes & CLASS(ptx_reg_class(o->reg)))) return false;
   return !o->negated || ptx_reg_class(o->reg) == PTX_PRED;
 }
 
-/* A literal as a value of a type: integers for all but floats, floats for floats and bits. */
+/* Whether a literal can have a type: integers any but floats, floats only floats and bits. */
 static bool literal_fits(const struct ptx_operand *o, unsigned bits, char kind) {
   if (o->kind == PTX_OPERAND_INT) return kind != 'f' || bits < 32;
   return kind == 'f' || (kind == 'b' && bits >= 32);
@@ -126,7 +124,7 @@ static bool vector_fits(const struct ptx_function *f, const struct walk *w,
   return true;
 }
 
-/* `{%r1, %r2}` of mov: equal parts that make up the type. */
+/* `{%r1, %r2}` of mov: equal parts of the type. */
 static bool pack_vector_fits(const struct ptx_function *f, const struct ptx_shape *s,
                              const struct ptx_operand *o, unsigned bits) {
   if (o->count < 2 || bits % o->count != 0) return false;
@@ -193,8 +191,7 @@ static bool operand_fits(const struct ptx_function *f, const struct walk *w,
   return false;
 }
 
-/* ---- the walk
- * -------------------------------------------------------------------------------------- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
 static void note_need(struct walk *w, uint16_t need, uint16_t mod) {
   if (need == 0 || w->need_count == MAX_NEEDS) return;
@@ -231,7 +228,7 @@ static bool walk_mods(const struct ptx_function *f, const struct ptx_entry *e, s
   return w->end->form_count > 0;
 }
 
-/* Operands that fit before one that doesn't; e->operand_count if all do. */
+/* The number of leading operands that fit. */
 static uint32_t fitting_operands(const struct ptx_function *f, const struct ptx_entry *e,
                                  const struct walk *w, const struct ptx_form *form) {
   const struct ptx_shape *shapes = ptx_form_shapes(form);
@@ -276,10 +273,9 @@ const struct ptx_form *ptx_find_form(const struct ptx_function *f, const struct 
   return find_form(f, e, &w, need) ? need->form : NULL;
 }
 
-/* ---- requirements
- * ----------------------------------------------------------------------------------- */
+/* --- requirements ----------------------------------------------------------------------------- */
 
-/* Special registers have needs of their own; they stand in mov only. */
+/* Special registers have requirements of their own; they occur in mov only. */
 static void note_specials(const struct ptx_function *f, const struct ptx_entry *e, struct walk *w) {
   for (uint32_t i = 0; e->op == PTX_MOV && i < e->operand_count; i++) {
     const struct ptx_operand *o = &f->operands.data[e->first_operand + i];
@@ -313,8 +309,7 @@ enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_e
   return NVM_OK;
 }
 
-/* ---- what the answer depends on
- * -------------------------------------------------------------------- */
+/* --- what the answer depends on --------------------------------------------------------------- */
 
 enum { KEY_MODS = 4, KEY_OPERANDS = 16 };
 
@@ -325,7 +320,8 @@ static inline void key_push(struct ptx_key *key, uint32_t byte) {
   key->operands[0] = key->operands[0] << 8 | byte;
 }
 
-/* A byte an operand, one more for a group's count, two for which special register; how many. */
+/* Appends one byte per operand, one more for the count of a group, two more for a special register;
+ * returns how many. */
 static uint32_t key_push_operands(const struct ptx_function *f, uint32_t first, uint32_t count,
                                   struct ptx_key *key) {
   uint32_t n = count;
@@ -358,8 +354,7 @@ bool ptx_check_key(const struct ptx_function *f, const struct ptx_entry *e, stru
   return key_push_operands(f, e->first_operand, e->operand_count, key) <= KEY_OPERANDS;
 }
 
-/* ---- messages
- * ----------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 /* Op and modifiers: "ld.global.u32". */
 static void write_mnemonic(const struct ptx_function *f, const struct ptx_entry *e,
@@ -378,7 +373,7 @@ void ptx_describe_need(const struct ptx_function *f, const struct ptx_entry *e,
   switch ((enum ptx_fault)need->fault) {
     case PTX_FAULT_NONE: textbuf_puts(out, "nothing is wrong"); break;
     case PTX_FAULT_MODIFIER:
-      textbuf_format(out, "'%s' can't stand there", ptx_mod_row(need->mod)->text);
+      textbuf_format(out, "'%s' is not allowed there", ptx_mod_row(need->mod)->text);
       break;
     case PTX_FAULT_END: textbuf_puts(out, "a modifier is missing at the end"); break;
     case PTX_FAULT_COUNT:
@@ -387,7 +382,7 @@ void ptx_describe_need(const struct ptx_function *f, const struct ptx_entry *e,
     case PTX_FAULT_OPERAND:
       textbuf_format(out, "operand %u has the wrong kind or type", need->operand + 1u);
       break;
-    case PTX_FAULT_GUARD: textbuf_puts(out, "the guard is no predicate"); break;
+    case PTX_FAULT_GUARD: textbuf_puts(out, "the guard is not a predicate"); break;
     case PTX_FAULT_TARGET:
       if (need->mod) textbuf_format(out, "'%s' ", ptx_mod_row(need->mod)->text);
       tgt_describe_missing(target, need->missing, buffer, sizeof buffer);

@@ -1,8 +1,6 @@
-/* Is this an instruction, and does the target have it?
- *
- * Every instruction is checked before it is printed or executed: its modifiers must be a row of
- * ops.def, its operands what that row says, and the row's and the words' requirements must be met
- * by the target. One walk over the modifiers; cheap enough to do always. */
+/* The checker of PTX instructions. Each one is checked before it is printed or executed: its
+ * modifiers must be a row of ops.def, its operands must fit that row, and the target must meet the
+ * requirements of row and words. One walk over the modifiers. */
 #ifndef NVM_PTX_CHECK_H
 #define NVM_PTX_CHECK_H
 
@@ -13,19 +11,19 @@
 
 enum ptx_fault {
   PTX_FAULT_NONE,
-  PTX_FAULT_MODIFIER, /* `mod` can't stand where it stands */
+  PTX_FAULT_MODIFIER, /* `mod` is not allowed there */
   PTX_FAULT_END,      /* modifiers are missing at the end */
   PTX_FAULT_COUNT,    /* too few or too many operands */
-  PTX_FAULT_OPERAND,  /* `operand` is not what the form wants */
-  PTX_FAULT_GUARD,    /* the guard is no predicate */
+  PTX_FAULT_OPERAND,  /* `operand` does not fit the form */
+  PTX_FAULT_GUARD,    /* the guard is not a predicate */
   PTX_FAULT_TARGET,   /* the target lacks `missing` */
 };
 
-/* What an instruction needs, or what is wrong with it. */
+/* The requirements of an instruction, or its fault. */
 struct ptx_need {
   uint8_t fault;      /* enum ptx_fault */
-  uint8_t ptx;        /* lowest .version for it on this target: 78 */
-  uint8_t before_ptx; /* .version must be below; 0: may be any */
+  uint8_t ptx;        /* lowest .version for it on this target, 78 for 7.8 */
+  uint8_t before_ptx; /* .version must be below; 0: any */
   uint8_t operand;    /* index */
   uint16_t mod;       /* enum ptx_mod: of MODIFIER; of TARGET, if one word needs it */
   const struct tgt_requirement *missing; /* of TARGET */
@@ -36,8 +34,8 @@ struct ptx_need {
 enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_entry *e,
                                 const struct nvm_target *target, struct ptx_need *need);
 
-/* What ptx_check_entry() looks at of a PTX_INST entry: it says the same of all that have that in
- * common. False: it is more than a key holds, as that of long lists of operands. */
+/* A cache key of a PTX_INST entry: ptx_check_entry() gives the same result for equal keys. False:
+ * the entry is too large for a key. */
 struct ptx_key {
   uint64_t op, mods, operands[2];
 };
@@ -47,18 +45,18 @@ static inline bool ptx_key_equal(const struct ptx_key *a, const struct ptx_key *
 }
 bool ptx_check_key(const struct ptx_function *f, const struct ptx_entry *e, struct ptx_key *key);
 
-/* The row alone, without a target; NULL: need->fault says why. `need->ptx` is not set. */
+/* The row of an instruction, for any target; NULL: need->fault says why. `need->ptx` is not set. */
 const struct ptx_form *ptx_find_form(const struct ptx_function *f, const struct ptx_entry *e,
                                      struct ptx_need *need);
 
-/* One sentence without a full stop, after the instruction's text: "add.f33: '.f33' can't stand
- * here", "wgmma.fence.sync.aligned: needs sm_90a ...". */
+/* The message for a fault: "add.f33: '.f33' is not allowed there", "wgmma.fence.sync.aligned: needs
+ * sm_90a ...". */
 void ptx_describe_need(const struct ptx_function *f, const struct ptx_entry *e,
                        const struct nvm_target *target, const struct ptx_need *need,
                        struct textbuf *out);
 
-/* The type that a shape of this instruction stands for: enum ptx_mod, or 0 where the shape has
- * none. For PTX_TYPE_WIDE the first type, with *wide set. */
+/* The type (enum ptx_mod) of a shape in this instruction, 0 if it has none. For PTX_TYPE_WIDE the
+ * first type, with *wide set. */
 uint16_t ptx_shape_type(const struct ptx_function *f, const struct ptx_entry *e,
                         const struct ptx_shape *shape, bool *wide);
 

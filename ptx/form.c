@@ -1,8 +1,6 @@
-/* The walk over the words of an intrinsic's PTX form (form.h says how they lie): makes its
- * instructions.
- *
- * Code generation and the simulator of IR read the same forms; what differs, where a call's values
- * are and what its types are called, they supply as functions. */
+/* Interprets the words of an intrinsic's PTX form (layout in form.h) and appends its instructions.
+ * Code generation and the simulator use the same forms; they supply functions for values and types
+ * of the call. */
 #include "ptx/form.h"
 
 static const uint16_t words[] = {
@@ -24,8 +22,7 @@ const uint16_t *form_of(uint32_t intrinsic) {
   return offsets[intrinsic] ? words + offsets[intrinsic] : NULL;
 }
 
-/* --- operands
- * ------------------------------------------------------------------------------------------ */
+/* --- operands --------------------------------------------------------------------------------- */
 
 static struct ptx_reg temporary(struct form_reader *r, uint16_t word) {
   static const uint8_t classes[8] = {PTX_PRED, PTX_B16, PTX_B32, PTX_B64,
@@ -35,7 +32,7 @@ static struct ptx_reg temporary(struct form_reader *r, uint16_t word) {
   return *slot;
 }
 
-/* Reads one word's operands into `to`: several where a whole value stands in a group. */
+/* Reads the operands of one word into `to`: several if a whole value is in a group. */
 static uint32_t read_operands(struct form_reader *r, struct ptx_operand *to, uint32_t room);
 
 static struct ptx_operand read_group(struct form_reader *r, enum ptx_operand_kind kind,
@@ -92,10 +89,9 @@ static uint32_t read_operands(struct form_reader *r, struct ptx_operand *to, uin
   return 1;
 }
 
-/* --- modifiers
- * ----------------------------------------------------------------------------------------- */
+/* --- modifiers -------------------------------------------------------------------------------- */
 
-/* The word that constant arguments choose; two make a number of base 4. */
+/* The word selected by constant arguments; two of them make a number of base 4. */
 static uint16_t chosen_word(struct form_reader *r, uint16_t word) {
   uint32_t count = word >> 6 & 63, second = *r->at++;
   uint64_t choice = r->constant(r, word & 63);
@@ -118,8 +114,7 @@ static uint16_t read_modifier(struct form_reader *r) {
   }
 }
 
-/* --- instructions
- * -------------------------------------------------------------------------------------- */
+/* --- instructions ----------------------------------------------------------------------------- */
 
 static bool is_destination(uint16_t word) {
   uint16_t kind = word & FORM_KIND;

@@ -36,7 +36,7 @@ enum {
   FORM_MOD_CHOICE = 0xf000, /* | number << 6 | argument; another argument or FORM_ALL; the words */
 };
 
-/* A call of an intrinsic that becomes instructions; who knows the call fills in the functions. */
+/* A call of an intrinsic; the user supplies the functions. */
 struct form_reader {
   struct ptx_function *f; /* gets the instructions */
   void *call;             /* the caller's own */
@@ -45,14 +45,14 @@ struct form_reader {
   uint32_t (*parts)(struct form_reader *r, uint32_t k);
   /* A part of it; with `in_register` no immediate. */
   struct ptx_operand (*value)(struct form_reader *r, uint32_t k, uint32_t part, bool in_register);
-  /* A constant argument; 0, and the caller's complaint, if it is none. */
+  /* A constant argument; 0, and a report by the caller, if not constant. */
   uint64_t (*constant)(struct form_reader *r, uint32_t k);
-  /* The modifiers (enum ptx_mod) of what a pointer points to; of a value's first part, kind 0..3: b
-   * u s f. */
+  /* The modifiers (enum ptx_mod) of the space of a pointer; of the type of a value's first part,
+   * kind 0..3: b u s f. */
   uint16_t (*space)(struct form_reader *r, uint32_t k);
   uint16_t (*type)(struct form_reader *r, uint32_t k, unsigned kind);
   void (*refuse)(struct form_reader *r, const char *why);
-  /* the walk's */
+  /* internal */
   const uint16_t *at;
   bool registers_only; /* in vectors, and as the first source */
   struct ptx_reg temps[8][16];

@@ -1,6 +1,6 @@
-/* Walks an op's automaton along the words that the target has; see gate.h. A state counts if it
- * leads to a form whose need is met, over steps whose needs are. States are looked at once: the
- * needs of a path are those of its steps and its end, each on its own. */
+/* Searches an op's automaton for the words that the target has; see gate.h. A state counts if a
+ * form whose requirement is met can be reached over steps whose requirements are met. Each state is
+ * visited once, because steps and forms are checked independently. */
 #include "ptx/gate.h"
 
 #include <string.h>

@@ -1,10 +1,8 @@
-/* The instruction table of ptx/ops.def, to look things up in: texts of ops, modifiers and special
- * registers, and which operands may follow an op with its modifiers.
- *
- * Some enumerators are not what one would guess: PTX_MOD_NAN is the comparison `.nan`,
- * PTX_MOD_NAN_RESULT the `.NaN` of min and max. `::` becomes one underscore (PTX_MOD_SHARED_CTA).
- * An op is the text before the first dot: `ld`, `cp`, `mbarrier`, `tcgen05`; all the rest are
- * modifiers (`.async`, `.bulk`, `.init`). */
+/* The instruction table of ptx/ops.def: texts of ops, modifiers and special registers, and the
+ * operands of an op with its modifiers. An op is the text before the first dot (`ld`, `cp`,
+ * `mbarrier`); the rest are modifiers (`.async`, `.bulk`, `.init`). In enumerators `::` becomes one
+ * underscore (PTX_MOD_SHARED_CTA). PTX_MOD_NAN is the comparison `.nan`, PTX_MOD_NAN_RESULT the
+ * `.NaN` of min and max. */
 #ifndef NVM_PTX_OPS_H
 #define NVM_PTX_OPS_H
 
@@ -14,8 +12,8 @@
 struct ptx_op_row {
   const char *text; /* "cp" */
   uint8_t length;
-  uint8_t issue;  /* enum ptx_issue where a form says nothing else */
-  uint16_t state; /* where the walk over the modifiers starts */
+  uint8_t issue;  /* enum ptx_issue unless a form has its own */
+  uint16_t state; /* start state of the walk over the modifiers */
 };
 
 struct ptx_mod_row {
@@ -32,8 +30,7 @@ struct ptx_special_row {
   uint16_t need; /* index of ptx_need() */
 };
 
-/* Which type a shape speaks of when `type` is below 0: by position among the instruction's type
- * modifiers. */
+/* The type of a shape if `type` is below 0: by position among the instruction's type modifiers. */
 enum ptx_shape_type {
   PTX_TYPE_LAST = -1,
   PTX_TYPE_1 = -2,
@@ -43,7 +40,7 @@ enum ptx_shape_type {
   PTX_TYPE_WIDE = -6, /* twice the width of the first */
 };
 
-/* What one operand may be. */
+/* What an operand may be. */
 struct ptx_shape {
   uint8_t kind;  /* enum ptx_shape_kind */
   uint8_t count; /* VECTOR: elements; 0: as .v2 .v4 .v8 says; 255: any number */
@@ -58,7 +55,7 @@ struct ptx_form {
   uint16_t first_shape;
   uint8_t shape_count; /* all operands, destinations first */
   uint8_t dest_count;
-  uint8_t min_count; /* operands that must stand */
+  uint8_t min_count; /* required operands */
   uint8_t issue;     /* enum ptx_issue */
   uint16_t need;     /* index of ptx_need() */
   uint16_t line;     /* in ops.def */
@@ -68,7 +65,8 @@ struct ptx_step {
   uint16_t mod, state, need;
 };
 
-/* A state of the automaton over modifiers: which words may follow, which forms end here. */
+/* A state of the automaton over modifiers: the words that may follow, and the forms that end here.
+ * */
 struct ptx_state {
   uint32_t first_step;
   uint16_t first_form; /* into the accept table */
@@ -88,8 +86,8 @@ enum ptx_op ptx_find_op(const char *text, size_t length);
 enum ptx_mod ptx_find_mod(const char *text, size_t length);
 enum ptx_special ptx_find_special(const char *text, size_t length);
 
-/* The state after `mod` in `state`, and the need of that word (0: none); NULL if it may not
- * stand there. */
+/* The state after `mod` in `state`, and the need of that word (0: none); NULL if it is not allowed
+ * there. */
 const struct ptx_step *ptx_step(uint16_t state, uint16_t mod);
 /* A state by number: ptx_op_row()->state or ptx_step()->state. */
 const struct ptx_state *ptx_state(uint16_t state);
@@ -99,7 +97,7 @@ const struct ptx_step *ptx_state_step(const struct ptx_state *state, uint32_t i)
 const struct ptx_form *ptx_state_form(const struct ptx_state *state, uint32_t i);
 /* A form by number, below PTX_FORM_COUNT. */
 const struct ptx_form *ptx_form_row(uint32_t form);
-/* The form's shape_count shapes, one an operand. */
+/* The form's shape_count shapes, one per operand. */
 const struct ptx_shape *ptx_form_shapes(const struct ptx_form *form);
 /* A requirement by number; 0 needs nothing. */
 const struct tgt_requirement *ptx_need(uint16_t need);

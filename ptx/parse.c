@@ -18,8 +18,7 @@ enum { MAX_SCOPES = 1000, MAX_REGISTERS = 1 << 26 };
 _Static_assert(2 * (int64_t)MAX_REGISTERS + 2 < INT64_C(1) << PTX_REG_CLASS_SHIFT,
                "numbers fit beside the class");
 
-/* ---- errors ------------------------------------------------------------------------------------
- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static void locate(struct ptx_parser *p, struct ptx_parse_error *e) {
   const char *token = p->token ? p->token : p->start, *line = token;
@@ -30,7 +29,8 @@ static void locate(struct ptx_parser *p, struct ptx_parse_error *e) {
   e->end = (uint64_t)((p->cursor < p->end ? p->cursor : p->end) - p->start);
 }
 
-/* Reports `format` with the bytes as its %t, at the last token; the first error stays. False. */
+/* Reports `format` with the bytes as %t at the last token; only the first error is kept. Returns
+ * false. */
 static bool fail_with(struct ptx_parser *p, const char *format, const char *bytes, size_t length) {
   if (!p->failed && p->error) {
     struct textbuf b;
@@ -57,7 +57,7 @@ static bool fail_name(struct ptx_parser *p, const char *format, uint32_t name) {
   return fail_with(p, format, t.bytes, t.length);
 }
 
-/* What another text of inline assembly may declare. */
+/* Names that another text of inline assembly may declare. */
 static bool fail_outside(struct ptx_parser *p, const char *format, uint32_t name) {
   if (p->error && !p->failed) p->error->is_fragment = true;
   return fail_name(p, format, name);
@@ -67,14 +67,13 @@ void ptxp_syntax_error(struct ptx_parser *p) {
   size_t length = (size_t)(p->cursor - p->token);
   bool unmatched = p->token >= p->end || *p->token == '}';
   if (p->error && !p->failed) p->error->is_fragment = unmatched;
-  if (p->token >= p->end) fail(p, "the text ends too early");
-  else fail_with(p, "can't read '%t' here", p->token, length < 60 ? length : 60);
+  if (p->token >= p->end) fail(p, "unexpected end of text");
+  else fail_with(p, "unexpected '%t'", p->token, length < 60 ? length : 60);
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------------ */
 
-/* Gives the name a meaning until the scope ends. */
+/* Declares the name until the scope ends. */
 static bool set_meaning(struct ptx_parser *p, uint32_t name, struct ptx_name meaning) {
   struct ptx_name *n = &p->meaning.data[name];
   if (p->scopes.count > 0 && !VEC_PUSH(&p->scratch, &p->undo, (struct ptx_undo){name, *n}))
@@ -106,7 +105,7 @@ static struct ptx_reg prefixed_reg(struct ptx_parser *p, struct ptx_range *range
   return (struct ptx_reg){range->zero};
 }
 
-/* Gives `%r3` its meaning if `%r<5>` is declared. */
+/* Declares `%r3` if `%r<5>` is declared. */
 static bool find_prefixed(struct ptx_parser *p, uint32_t name) {
   struct nvm_text t = name_text(p, name);
   size_t digits = t.length;
@@ -126,7 +125,7 @@ static bool find_prefixed(struct ptx_parser *p, uint32_t name) {
   return false;
 }
 
-/* Looks a name without meaning up among the prefixes and special registers. */
+/* Looks up an undeclared name among prefixes and special registers. */
 static bool find_meaning(struct ptx_parser *p, uint32_t name) {
   struct nvm_text t = name_text(p, name);
   if (p->f && find_prefixed(p, name)) return true;
@@ -137,8 +136,7 @@ static bool find_meaning(struct ptx_parser *p, uint32_t name) {
   return true;
 }
 
-/* ---- registers ---------------------------------------------------------------------------------
- */
+/* --- registers -------------------------------------------------------------------------------- */
 
 static bool class_of(uint16_t type, enum ptx_class *class) {
   const struct ptx_mod_row *row = ptx_mod_row(type);
@@ -171,10 +169,9 @@ bool ptxp_reg(struct ptx_parser *p, uint16_t type, uint32_t name, bool is_prefix
   return set_meaning(p, name, n);
 }
 
-/* ---- labels ------------------------------------------------------------------------------------
- */
+/* --- labels ----------------------------------------------------------------------------------- */
 
-/* Our own spelling `$L_name` stands for the name. */
+/* `$L_name`, as nvmini prints labels, is the label `name`. */
 static struct nvm_str label_name(struct ptx_parser *p, uint32_t name) {
   struct nvm_text t = name_text(p, name);
   if (t.length > 3 && text_begins(t, "$L_")) t = (struct nvm_text){t.bytes + 3, t.length - 3};
@@ -208,7 +205,7 @@ static uint32_t define_label(struct ptx_parser *p, uint32_t name) {
     return 0;
   }
   if (label_state(p, label)->defined) {
-    fail_name(p, "label '%t' is there already", name);
+    fail_name(p, "label '%t' is already defined", name);
     return 0;
   }
   label_state(p, label)->defined = true;
@@ -221,7 +218,7 @@ bool ptxp_label(struct ptx_parser *p, uint32_t name) {
   return label != 0;
 }
 
-/* Hands the labels of the ending scope that are undefined to the scope around it. */
+/* Moves undefined labels of the ending scope to the enclosing one. */
 static bool pass_labels_on(struct ptx_parser *p, uint32_t mark) {
   uint32_t count = p->scope_labels.count;
   p->scope_labels.count = mark;
@@ -263,13 +260,12 @@ bool ptxp_branch_targets(struct ptx_parser *p, uint32_t name, uint32_t count) {
   return true;
 }
 
-/* ---- scopes ------------------------------------------------------------------------------------
- */
+/* --- scopes ----------------------------------------------------------------------------------- */
 
 static bool open_scope(struct ptx_parser *p) {
   struct ptx_scope s = {p->undo.count, p->scope_labels.count, p->f->entries.count,
                         p->f->variables.count};
-  if (p->scopes.count == MAX_SCOPES) return fail(p, "scopes are nested too deep");
+  if (p->scopes.count == MAX_SCOPES) return fail(p, "scopes are nested too deeply");
   return VEC_PUSH(&p->scratch, &p->scopes, s) || fail(p, "out of memory");
 }
 
@@ -291,7 +287,7 @@ bool ptxp_scope_begin(struct ptx_parser *p) {
   return true;
 }
 
-/* A scope without variables has done its work: registers and labels are the function's. */
+/* Removes a scope without variables: registers and labels belong to the function. */
 static void drop_scope_begin(struct ptx_function *f, uint32_t entry) {
   if (entry >= f->entries.count) return;
   memmove(&f->entries.data[entry], &f->entries.data[entry + 1],
@@ -306,8 +302,7 @@ bool ptxp_scope_end(struct ptx_parser *p) {
   return close_scope(p);
 }
 
-/* ---- operands ----------------------------------------------------------------------------------
- */
+/* --- operands --------------------------------------------------------------------------------- */
 
 static bool wants_label(const struct ptx_parser *p) { return p->op == PTX_BRA || p->op == PTX_BRX; }
 
@@ -349,14 +344,14 @@ bool ptxp_select(struct ptx_parser *p, struct ptx_operand *o, uint32_t selector)
   if (selector == PTX_MOD_B1) selector = ptxp_selector_of(".b1", 3);
   if (selector == PTX_MOD_B32) selector = ptxp_selector_of(".b32", 4);
   if (o->kind != PTX_OPERAND_REG || !(selector & PTX_SELECTOR))
-    return fail(p, "a selector can't stand here");
+    return fail(p, "unexpected selector");
   o->count = (uint16_t)selector;
   return true;
 }
 
 bool ptxp_offset(struct ptx_parser *p, struct ptx_operand *o, int64_t offset) {
   if (o->kind != PTX_OPERAND_REG && o->kind != PTX_OPERAND_SYMBOL && o->kind != PTX_OPERAND_INT)
-    return fail(p, "an offset can't stand here");
+    return fail(p, "unexpected offset");
   o->imm = (int64_t)((uint64_t)o->imm + (uint64_t)offset);
   return true;
 }
@@ -379,7 +374,7 @@ bool ptxp_address(struct ptx_parser *p, uint32_t count, struct ptx_operand *o) {
   if (o->kind == PTX_OPERAND_REG && !o->negated && !o->count) o->kind = PTX_OPERAND_ADDRESS_REG;
   else if (o->kind == PTX_OPERAND_SYMBOL) o->kind = PTX_OPERAND_ADDRESS_SYMBOL;
   else if (o->kind == PTX_OPERAND_INT) o->kind = PTX_OPERAND_ADDRESS_IMM;
-  else return fail(p, "this is no address");
+  else return fail(p, "expected an address");
   return true;
 }
 
@@ -392,10 +387,9 @@ bool ptxp_decimal(struct ptx_parser *p, struct nvm_text text, bool negative,
   return true;
 }
 
-/* ---- instructions ------------------------------------------------------------------------------
- */
+/* --- instructions ----------------------------------------------------------------------------- */
 
-/* The word just read: before the last token, which is read ahead, or that token itself. */
+/* The word just read: the last token, or the one before it if that is a look-ahead. */
 static const char *begin_of(const struct ptx_parser *p, struct nvm_text word) {
   if (strncmp(p->token, word.bytes, word.length) == 0) return p->token;
   for (const char *at = p->token; (size_t)(at - p->start) >= word.length; at--)
@@ -403,7 +397,7 @@ static const char *begin_of(const struct ptx_parser *p, struct nvm_text word) {
   return p->token;
 }
 
-/* Reports at the name of the instruction, not where it ends. */
+/* Reports at the name of the instruction, not at its end. */
 static bool fail_at_op(struct ptx_parser *p, const char *format, const char *bytes, size_t length) {
   p->token = p->op_begin;
   p->line = p->op_line;
@@ -416,12 +410,12 @@ bool ptxp_mnemonic(struct ptx_parser *p, uint32_t name) {
   p->op_line = p->line;
   p->op_begin = begin_of(p, t);
   p->mods.count = 0;
-  return p->op != PTX_NONE || fail_at_op(p, "there is no instruction '%t'", t.bytes, t.length);
+  return p->op != PTX_NONE || fail_at_op(p, "unknown instruction '%t'", t.bytes, t.length);
 }
 
 bool ptxp_guard(struct ptx_parser *p, struct ptx_operand o, bool negated) {
   if (o.kind != PTX_OPERAND_REG || ptx_reg_class(o.reg) != PTX_PRED)
-    return fail(p, "a guard is a predicate register");
+    return fail(p, "a guard must be a predicate register");
   p->guard = o.reg;
   p->guard_negated = negated != o.negated;
   return true;
@@ -449,7 +443,7 @@ static bool find_order(const struct ptx_parser *p, uint16_t state, uint32_t used
 
 enum { MAX_REORDERED = 12 };
 
-/* Puts the modifiers into the table's order, if there is one. */
+/* Sorts the modifiers into an order of the table, if one exists. */
 static void order_modifiers(struct ptx_parser *p) {
   uint16_t order[MAX_REORDERED];
   uint16_t state = ptx_op_row(p->op)->state;
@@ -472,7 +466,7 @@ static bool fail_instruction(struct ptx_parser *p, const struct ptx_entry *e,
   return fail_at_op(p, "%t", b.bytes, b.length);
 }
 
-/* `{%r1}` is the register where no vector of one is meant: ptxas takes both. */
+/* `{%r1}` is the register itself if no vector of one element is expected, as in ptxas. */
 static void unwrap_single(const struct ptx_function *f, struct ptx_operand *o) {
   if (o->kind == PTX_OPERAND_VECTOR && o->count == 1) *o = f->operands.data[o->first];
 }
@@ -519,8 +513,7 @@ bool ptxp_pragma(struct ptx_parser *p, struct nvm_text text) {
   return true;
 }
 
-/* ---- variables ----------------------------------------------------------------------------------
- */
+/* --- variables -------------------------------------------------------------------------------- */
 
 void ptxp_variable_begin(struct ptx_parser *p, uint16_t space) {
   p->variable = (struct ptx_variable){.space = space, .linkage = p->linkage};
@@ -531,11 +524,11 @@ bool ptxp_variable_word(struct ptx_parser *p, uint16_t mod) {
   else if (ptx_mod_row(mod)->bits != 0 || mod == PTX_MOD_TEXREF || mod == PTX_MOD_SAMPLERREF ||
            mod == PTX_MOD_SURFREF)
     p->variable.type = mod;
-  else return fail_with(p, "'%t' is no type", ptx_mod_row(mod)->text, ptx_mod_row(mod)->length);
+  else return fail_with(p, "unknown type '%t'", ptx_mod_row(mod)->text, ptx_mod_row(mod)->length);
   return true;
 }
 
-/* Declares the name too, but for registers, whose class is not known before the type is. */
+/* Also declares the name, except of registers, whose class depends on the type. */
 void ptxp_variable_name(struct ptx_parser *p, uint32_t name) {
   struct nvm_text t = name_text(p, name);
   struct ptx_variable *v = &p->variable;
@@ -570,7 +563,7 @@ static bool add_init(struct ptx_parser *p, struct ptx_init init) {
 
 bool ptxp_init_number(struct ptx_parser *p, uint64_t bits) {
   const struct ptx_mod_row *type = ptx_mod_row(p->variable.type);
-  if (type->kind == 'f' && bits != 0) return fail(p, "this is no floating-point number");
+  if (type->kind == 'f' && bits != 0) return fail(p, "expected a floating-point number");
   if (type->bits != 0 && type->bits < 64)
     bits &= (UINT64_C(1) << type->bits) - 1; /* 0: a property */
   return add_init(p, (struct ptx_init){.bits = bits});
@@ -580,8 +573,7 @@ bool ptxp_init_float(struct ptx_parser *p, struct ptx_operand value) {
   const struct ptx_mod_row *type = ptx_mod_row(p->variable.type);
   enum float_format from = value.kind == PTX_OPERAND_F32 ? FLOAT_SINGLE : FLOAT_DOUBLE;
   enum float_format to = type->bits == 32 ? FLOAT_SINGLE : FLOAT_DOUBLE;
-  if (type->kind != 'f' || type->bits < 32)
-    return fail(p, "a floating-point number can't stand here");
+  if (type->kind != 'f' || type->bits < 32) return fail(p, "unexpected floating-point number");
   uint64_t bits = (uint64_t)value.imm;
   if (from != to) bits = float_convert_bits(bits, from, to, NULL);
   return add_init(p, (struct ptx_init){.bits = bits});
@@ -604,7 +596,7 @@ bool ptxp_init_mask(struct ptx_parser *p, uint64_t mask) {
       p->module->inits.data[p->module->inits.count - 1].mask_byte = (uint8_t)(byte + 1);
       return true;
     }
-  return fail(p, "a mask takes one byte of an address");
+  return fail(p, "a mask selects one byte of an address");
 }
 
 bool ptxp_variable_end(struct ptx_parser *p) {
@@ -629,21 +621,19 @@ bool ptxp_parameter_end(struct ptx_parser *p) {
   return VEC_PUSH(&p->scratch, &p->parameters, p->variable) || fail(p, "out of memory");
 }
 
-/* ---- the module ---------------------------------------------------------------------------------
- */
+/* --- the module ------------------------------------------------------------------------------- */
 
 bool ptxp_version(struct ptx_parser *p, struct nvm_text text) {
   bool good = text.length == 3 && text.bytes[1] == '.';
-  if (!good) return fail_with(p, "'%t' is no PTX version", text.bytes, text.length);
+  if (!good) return fail_with(p, "unknown PTX version '%t'", text.bytes, text.length);
   p->module->ptx_version = (uint32_t)(text.bytes[0] - '0') * 10 + (uint32_t)(text.bytes[2] - '0');
   return true;
 }
 
-/* What is recognized here is what can be selected with --cpu: seed 5's lesson of sm_87. */
+/* Accepts exactly the targets that --cpu accepts. */
 bool ptxp_target(struct ptx_parser *p, uint32_t name, bool first) {
   struct nvm_text t = name_text(p, name);
-  if (first && !tgt_find_cpu(t.bytes, t.length))
-    return fail_name(p, "there is no target '%t'", name);
+  if (first && !tgt_find_cpu(t.bytes, t.length)) return fail_name(p, "unknown target '%t'", name);
   if (first) p->module->target = module_name(p, name);
   else if (text_is(t, "debug")) p->module->debug = true;
   else if (text_is(t, "texmode_independent")) p->module->texmode_independent = true;
@@ -670,8 +660,8 @@ bool ptxp_triple(struct ptx_parser *p, uint32_t which, uint64_t x, uint64_t y, u
   return true;
 }
 
-/* Called at the function's name. Results were read before there was a function to hold their
- * registers, so .reg results get theirs here. */
+/* Called at the function's name. Results were read before the function existed, so registers of
+ * .reg results are made here. */
 bool ptxp_function_begin(struct ptx_parser *p, bool is_entry, uint32_t name) {
   struct ptx_function *f = arena_alloc(p->module->arena, sizeof *f);
   if (!f) return fail(p, "out of memory");
@@ -684,7 +674,7 @@ bool ptxp_function_begin(struct ptx_parser *p, bool is_entry, uint32_t name) {
   declare_symbol(p, name);
   for (uint32_t i = 0; i < p->parameters.count; i++)
     if (p->parameters.data[i].space == PTX_MOD_REG)
-      return fail(p, "a function with its result in a register is not read");
+      return fail(p, "results in registers are not supported");
   p->linkage = 0;
   p->performance = (struct ptx_performance){0};
   p->f = f;
@@ -733,8 +723,7 @@ bool ptxp_prototype(struct ptx_parser *p, uint32_t name) {
   return declare_symbol(p, name);
 }
 
-/* ---- entry points -------------------------------------------------------------------------------
- */
+/* --- entry points ----------------------------------------------------------------------------- */
 
 static bool parser_init(struct ptx_parser *p, struct nvm_text text, struct ptx_module *m,
                         int first_token) {
@@ -759,11 +748,11 @@ enum nvm_status ptx_parse_module(struct nvm_text text, struct ptx_module *m,
   bool failed = p.scratch.failed || m->arena->failed;
   arena_free(&p.scratch);
   if (failed) return NVM_OUT_OF_MEMORY;
-  if (!good && error->line == 0) fail(&p, "can't read this");
+  if (!good && error->line == 0) fail(&p, "syntax error");
   return good ? NVM_OK : NVM_REFUSED;
 }
 
-/* What ptx_parse_inline has to undo. */
+/* State that ptx_parse_inline restores after an error. */
 struct function_mark {
   uint32_t entries, mods, operands, variables, labels, texts, inits, prototypes, module_variables;
   uint32_t reg_count[PTX_CLASS_COUNT];

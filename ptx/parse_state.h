@@ -1,4 +1,4 @@
-/* What the scanner, the grammar and the actions of the PTX parser share; private to them. */
+/* Shared by scanner, grammar and actions of the PTX parser. */
 #ifndef NVM_PTX_PARSE_STATE_H
 #define NVM_PTX_PARSE_STATE_H
 
@@ -6,7 +6,7 @@
 #include "ptx/ops.h"
 #include "ptx/parse.h"
 
-/* What a name means at the moment. */
+/* The current meaning of a name. */
 enum name_kind {
   NAME_UNKNOWN,
   NAME_REG,     /* value: bits of a struct ptx_reg */
@@ -22,7 +22,7 @@ struct ptx_name {
     uint32_t first;      /* bits of the register of index 1 */
     uint32_t zero;       /* of that of index 0, once used */
     uint32_t count;      /* registers declared */
-  } range;               /* what `%r<5>` declares, beside a meaning of `%r` itself */
+  } range;               /* declared by `%r<5>`, besides a meaning of `%r` itself */
   struct nvm_str symbol; /* the name in the module's strings, once used */
 };
 
@@ -41,7 +41,7 @@ struct ptx_scope {
 struct ptx_label_state {
   uint32_t name;  /* index of names */
   uint32_t scope; /* depth that it belongs to */
-  uint32_t alias; /* another label that it is, or 0 */
+  uint32_t alias; /* the label that it is an alias of, or 0 */
   bool defined;
 };
 
@@ -57,11 +57,11 @@ struct ptx_parser {
   /* scanner */
   const char *start, *cursor, *end, *token;
   uint32_t line;
-  int first_token; /* given once, selects the grammar's start; 0 afterwards */
+  int first_token; /* selects the start of the grammar; 0 afterwards */
   bool is_inline;
   const struct ptx_operand *arguments;
   uint32_t argument_count;
-  /* where it goes */
+  /* the output */
   struct ptx_module *module;
   struct ptx_function *f;        /* NULL outside a function */
   struct ptx_parse_error *error; /* or NULL */

@@ -29,7 +29,7 @@ struct printer {
   struct nvm_text *labels;
 };
 
-/* ---- small pieces ---------------------------------------------------------------------------- */
+/* --- small pieces ----------------------------------------------------------------------------- */
 
 static inline struct text_room put_reg(struct textbuf *b, struct text_room r, struct ptx_reg reg) {
   enum ptx_class c = ptx_reg_class(reg);
@@ -50,8 +50,7 @@ static void write_mod(struct textbuf *b, uint16_t mod) {
   textbuf_write(b, row->text, row->length);
 }
 
-/* ---- labels -----------------------------------------------------------------------------------
- */
+/* --- labels ----------------------------------------------------------------------------------- */
 
 static bool label_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -96,8 +95,7 @@ static void write_label(const struct printer *pr, uint32_t label) {
   textbuf_close(pr->out, put_label(pr, textbuf_open(pr->out), label));
 }
 
-/* ---- operands ----------------------------------------------------------------------------------
- */
+/* --- operands --------------------------------------------------------------------------------- */
 
 static struct text_room put_operand(const struct printer *pr, struct text_room r,
                                     const struct ptx_operand *o);
@@ -200,8 +198,7 @@ static void write_operand(const struct printer *pr, const struct ptx_operand *o)
   textbuf_close(pr->out, put_operand(pr, textbuf_open(pr->out), o));
 }
 
-/* ---- instructions
- * -------------------------------------------------------------------------------- */
+/* --- instructions ----------------------------------------------------------------------------- */
 
 static struct text_room put_guard(struct textbuf *b, struct text_room r,
                                   const struct ptx_entry *e) {
@@ -281,8 +278,7 @@ static void write_entry(const struct printer *pr, const struct ptx_entry *e) {
   }
 }
 
-/* ---- variables
- * ------------------------------------------------------------------------------------ */
+/* --- variables -------------------------------------------------------------------------------- */
 
 static struct text_room put_init_symbol(const struct printer *pr, struct text_room r,
                                         const struct ptx_init *init) {
@@ -312,7 +308,7 @@ static struct text_room put_init(const struct printer *pr, struct text_room r,
   return room_signed(b, r, (int64_t)(init->bits << up) >> up);
 }
 
-/* What precedes a byte in a list, and the byte. */
+/* The separator of a byte in a list, and the byte. */
 #define BYTE(n) \
   { ", " #n, sizeof ", " #n - 1 }
 #define TEN(p)                                                                                    \
@@ -365,7 +361,7 @@ static void write_dimension(struct textbuf *b, const struct ptx_variable *v) {
   textbuf_char(b, ']');
 }
 
-/* A declaration without its end: `.global .align 4 .b8 x[16] = {...}`, `.param .u64 p`. */
+/* A declaration without its terminator: `.global .align 4 .b8 x[16] = {...}`, `.param .u64 p`. */
 static void write_variable(const struct printer *pr, const struct ptx_variable *v) {
   struct textbuf *b = pr->out;
   if (v->linkage) {
@@ -397,10 +393,9 @@ static void write_variable(const struct printer *pr, const struct ptx_variable *
   if (v->init_count > 0) write_inits(pr, v);
 }
 
-/* ---- functions
- * ------------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
-/* `(a, b)` in one line, or one a line. */
+/* `(a, b)` on one line, or one per line. */
 static void write_parameters(const struct printer *pr, const struct ptx_variable *v, uint32_t count,
                              bool lines) {
   struct textbuf *b = pr->out;
@@ -444,7 +439,7 @@ static void write_performance(struct textbuf *b, const struct ptx_performance *p
   if (p->blocks_are_clusters) textbuf_puts(b, ".blocksareclusters\n");
 }
 
-/* All up to the body; ends in a line's middle for declarations, else at a line's begin. */
+/* Everything before the body; ends in the middle of a line for declarations, else at its start. */
 static void write_head(const struct printer *pr) {
   const struct ptx_function *f = pr->f;
   struct textbuf *b = pr->out;
@@ -528,8 +523,7 @@ void ptx_print_entry(const struct ptx_function *f, const struct ptx_entry *e, st
   write_entry(&(struct printer){out, f->module, f, name_labels(f)}, e);
 }
 
-/* ---- the module
- * ------------------------------------------------------------------------------------ */
+/* --- the module ------------------------------------------------------------------------------- */
 
 static void write_comment(struct textbuf *b, struct nvm_text comment) {
   const char *p = comment.bytes, *end = p + comment.length;
@@ -564,13 +558,13 @@ void ptx_print_variable(const struct ptx_module *m, const struct ptx_variable *v
   textbuf_puts(out, ";\n");
 }
 
-/* The variables of prototypes stand in the module's table too, in space .param. */
+/* Variables of prototypes are in the module's table too, in space .param. */
 static bool is_module_variable(const struct ptx_variable *v) {
   return v->space != PTX_MOD_PARAM && v->space != PTX_MOD_REG;
 }
 
-/* Declarations of all functions but kernels, each once: one that is also defined may stand in the
- * module as a declaration or not. */
+/* Declares all functions except kernels, each once; defined functions may or may not have a
+ * declaration in the module. */
 static void print_declarations(const struct ptx_module *m, struct textbuf *out) {
   bool *done = arena_alloc(m->arena, m->strings->entries.count * sizeof *done);
   for (int pass = 0; done && pass < 2; pass++)

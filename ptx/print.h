@@ -11,21 +11,21 @@
 #include "ptx/ptx.h"
 #include "support/textbuf.h"
 
-/* `.version`, `.target`, `.address_size`, below a comment: each line of `comment` gets a `//`. */
+/* `.version`, `.target`, `.address_size`, after `comment`, of which each line gets a `//`. */
 void ptx_print_header(const struct ptx_module *m, struct nvm_text comment, struct textbuf *out);
 /* `.file` rows. */
 void ptx_print_files(const struct ptx_module *m, struct textbuf *out);
 /* One variable of the module, a line. */
 void ptx_print_variable(const struct ptx_module *m, const struct ptx_variable *v,
                         struct textbuf *out);
-/* `.extern .func ...;` or `.func ...;`: the function's head alone. */
+/* `.extern .func ...;` or `.func ...;`: a declaration. */
 void ptx_print_declaration(const struct ptx_function *f, struct textbuf *out);
 /* Head, registers and body. Uses f->arena for its scratch space. */
 void ptx_print_function(const struct ptx_function *f, struct textbuf *out);
-/* All of it: header, files, declarations, variables and functions, in the module's order. */
+/* The whole module: header, files, declarations, variables and functions in order. */
 void ptx_print_module(const struct ptx_module *m, struct nvm_text comment, struct textbuf *out);
 
-/* An operand as it stands in a line. */
+/* An operand. */
 void ptx_print_operand(const struct ptx_function *f, const struct ptx_operand *o,
                        struct textbuf *out);
 /* One entry of a body as a line, for messages and traces. */

@@ -95,7 +95,7 @@ enum ptx_entry_kind {
   PTX_PROTOTYPE, /* `.callprototype`: a: index into module->prototypes, whose name is the label */
   PTX_BRANCHTARGETS, /* `.branchtargets`: label in a; `line` operands, labels, from b */
   PTX_PRAGMA,        /* `.pragma "text";`: text in a */
-  PTX_RAW,     /* inline-asm text that the parser could not take, printed as it is: text in a */
+  PTX_RAW,     /* inline assembly that the parser does not accept, printed as it is: text in a */
   PTX_COMMENT, /* `// text`, only with --asm-verbose: text in a */
 };
 
@@ -128,8 +128,8 @@ struct ptx_variable {
   uint32_t ptr_align; /* `.align` after `.ptr`; bytes */
   struct ptx_reg reg; /* PTX_MOD_REG parameters of parsed text */
   uint32_t first_init, init_count; /* into module->inits; 0 count: no initializer */
-  const unsigned char *bytes;      /* instead: `init_count` numbers of one byte each; borrowed. Long
-                                      tables would take 24 bytes for each of theirs. NULL: none */
+  const unsigned char *bytes; /* instead: `init_count` one-byte numbers; borrowed. Long tables would
+                                 take 24 bytes per element. NULL: none */
 };
 
 /* One initializer element: a number of the variable's type, or an address; of samplers two for each
@@ -149,7 +149,7 @@ enum ptx_linkage_flag {
   PTX_FUNC_NORETURN = 8
 };
 
-/* `.maxntid 128, 1, 1` and such. */
+/* `.maxntid 128, 1, 1` and the like. */
 struct ptx_performance {
   uint32_t maxntid[3], reqntid[3], cluster_dim[3]; /* [0] == 0: not given */
   uint32_t minnctapersm, maxnreg, maxclusterrank;  /* 0: not given */
@@ -202,15 +202,15 @@ struct ptx_module {
   VEC(struct nvm_str) files;
 };
 
-/* --- building ------------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
 /* An empty function of the module; `arena` is borrowed and owns what is added. */
 void ptx_function_init(struct ptx_function *f, struct ptx_module *m, struct arena *arena);
-/* Room for what so many instructions of the IR mostly become. */
+/* Reserves memory for what so many IR instructions usually become. */
 void ptx_expect(struct ptx_function *f, uint32_t instructions);
 /* The next free register of the class. */
 struct ptx_reg ptx_new_reg(struct ptx_function *f, enum ptx_class c);
-/* A new label; how its name is printed says print.h. 0 when out of memory. */
+/* A new label, printed as in print.h. 0 when out of memory. */
 uint32_t ptx_new_label(struct ptx_function *f, struct nvm_str name);
 void ptx_add_label(struct ptx_function *f, uint32_t label);
 
@@ -260,7 +260,7 @@ struct ptx_operand ptx_group(struct ptx_function *f, enum ptx_operand_kind kind,
 void ptx_add_variable(struct ptx_function *f, struct ptx_variable v);
 /* An entry of a kind without its own builder (SCOPE_BEGIN/END, LOC, PROTOTYPE…). */
 void ptx_add_entry(struct ptx_function *f, struct ptx_entry e);
-/* `.loc`; `function_name` {0} where the place is not inlined, else at (file, line, column)[1]. */
+/* `.loc`; `function_name` {0} if not inlined, else inlined at (file, line, column)[1]. */
 void ptx_add_loc(struct ptx_function *f, struct nvm_str function_name, const uint32_t file[2],
                  const uint32_t line[2], const uint32_t column[2]);
 /* PTX_RAW, PTX_PRAGMA, PTX_COMMENT: the text is copied. */

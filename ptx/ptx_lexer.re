@@ -49,7 +49,8 @@ static int integer_token(struct ptx_parser *p, union ptx_value *value, const cha
 
 static int float_bits_token(struct ptx_parser *p, union ptx_value *value, bool wide) {
   uint64_t bits = 0;
-  for (const char *c = p->token + 2; c < p->cursor; c++) bits = bits << 4 | (uint64_t)digit_value(*c);
+  for (const char *c = p->token + 2; c < p->cursor; c++)
+    bits = bits << 4 | (uint64_t)digit_value(*c);
   value->operand = wide ? ptx_f64(bits) : ptx_f32((uint32_t)bits);
   return T_FLOAT;
 }
@@ -70,7 +71,7 @@ static int argument_token(struct ptx_parser *p, union ptx_value *value) {
   return T_ARGUMENT;
 }
 
-/* Past the `{ ... }` of a section; false if it has none. */
+/* Skips the `{ ... }` of a section; false if it has none. */
 static bool skip_section(struct ptx_parser *p) {
   const char *c = p->cursor;
   while (c < p->end && *c != '{') p->line += *c++ == '\n';
@@ -169,13 +170,18 @@ int ptxyylex(union ptx_value *value, struct ptx_parser *p) {
       ".minnctapersm" { value->number = 0; return T_COUNT; }
       ".maxnreg" { value->number = 1; return T_COUNT; }
       ".maxclusterrank" { value->number = 2; return T_COUNT; }
-      ".maxnctapersm" | ".abi_preserve" | ".abi_preserve_control" { value->number = 3; return T_COUNT; }
+      ".maxnctapersm" | ".abi_preserve" | ".abi_preserve_control" {
+        value->number = 3;
+        return T_COUNT;
+      }
       ".explicitcluster" { return T_EXPLICITCLUSTER; }
       ".blocksareclusters" { return T_BLOCKSARECLUSTERS; }
       ".callprototype" { return T_CALLPROTOTYPE; }
       ".branchtargets" { return T_BRANCHTARGETS; }
       ".visible" | ".extern" | ".weak" | ".common" { return word_token(p, value, T_LINKAGE); }
-      ".param" | ".local" | ".shared" | ".global" | ".const" { return word_token(p, value, T_SPACE); }
+      ".param" | ".local" | ".shared" | ".global" | ".const" {
+        return word_token(p, value, T_SPACE);
+      }
       "." [bh] [0-7]{1,4} { return selector_token(p, value); }
       word { return word_token(p, value, T_WORD); }
       [-,;:{}()[\]+!@|=<>~] { return (unsigned char)*p->token; }

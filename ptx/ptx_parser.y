@@ -66,7 +66,7 @@ linkage:
 | linkage LINKAGE { p->linkage = (uint16_t)$2.number; }
 ;
 
-/* ---- variables ---- */
+/* --- variables -------------------------------------------------------------------------------- */
 
 variable_words:
   %empty
@@ -157,7 +157,7 @@ float:
   }
 ;
 
-/* ---- functions ---- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 function:
   linkage ENTRY NAME {
@@ -228,7 +228,7 @@ function_rest:
 | '{' { CHECK(ptxp_body_begin(p)); } statements '}' { CHECK(ptxp_function_end(p, true)); }
 ;
 
-/* ---- bodies ---- */
+/* --- bodies ----------------------------------------------------------------------------------- */
 
 statements:
   %empty
@@ -238,7 +238,8 @@ statements:
 statement:
   ';'
 | REG WORD { p->variable.type = (uint16_t)$2.number; } registers ';'
-| SPACE { p->linkage = 0; ptxp_variable_begin(p, (uint16_t)$1.number); } variable_words declarators ';'
+| SPACE { p->linkage = 0; ptxp_variable_begin(p, (uint16_t)$1.number); }
+    variable_words declarators ';'
 | NAME ':' { CHECK(ptxp_label(p, $1.number)); }
 | NAME ':' BRANCHTARGETS label_list ';' { CHECK(ptxp_branch_targets(p, $1.number, $4.number)); }
 | NAME ':' CALLPROTOTYPE {
@@ -294,7 +295,10 @@ register_operand:
 
 /* `%r1.h0`; byte 1 and the mask .b32 are spelled like types. */
 selected_register:
-  register_operand SELECTOR { $$.operand = $1.operand; CHECK(ptxp_select(p, &$$.operand, $2.number)); }
+  register_operand SELECTOR {
+    $$.operand = $1.operand;
+    CHECK(ptxp_select(p, &$$.operand, $2.number));
+  }
 | register_operand WORD { $$.operand = $1.operand; CHECK(ptxp_select(p, &$$.operand, $2.number)); }
 ;
 
@@ -362,7 +366,8 @@ simple:
 | '!' register_operand { $$.operand = $2.operand; $$.operand.negated = !$$.operand.negated; }
 | '-' register_operand {
     $$.operand = $2.operand;
-    if ($$.operand.kind == PTX_OPERAND_INT) $$.operand.imm = (int64_t)(0 - (uint64_t)$$.operand.imm);
+    if ($$.operand.kind == PTX_OPERAND_INT)
+      $$.operand.imm = (int64_t)(0 - (uint64_t)$$.operand.imm);
     else $$.operand.negated = !$$.operand.negated;
   }
 | SPECIAL { $$.operand = ptx_special_reg($1.number); }

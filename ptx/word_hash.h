@@ -1,5 +1,5 @@
-/* The hash by which generated tables find PTX words (op names, modifiers, special registers); in
- * one place, for the generator and for ptx/ops.c. */
+/* The hash of PTX words (op names, modifiers, special registers) in generated tables, shared by the
+ * generator and ptx/ops.c. */
 #ifndef NVM_PTX_WORD_HASH_H
 #define NVM_PTX_WORD_HASH_H
 

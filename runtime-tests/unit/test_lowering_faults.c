@@ -57,7 +57,7 @@ static void a_guard_is_a_predicate(void **state) {
   (void)state;
   char message[256];
   assert_int_equal(lower(ILL_TYPED_BRANCH, message, sizeof message), NVM_BUG);
-  assert_non_null(strstr(message, "the guard is no predicate"));
+  assert_non_null(strstr(message, "the guard is not a predicate"));
 }
 
 static void an_operand_has_the_type_of_the_instruction(void **state) {

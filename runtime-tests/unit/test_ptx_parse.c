@@ -123,20 +123,20 @@ static void errors_say_where_and_why(void **state) {
     uint32_t line, column;
     const char *message;
   } cases[] = {
-      {".version 8", 1, 10, "can't read '8' here"},
-      {".entry k() {\n  foo.u32 %r1;\n}", 2, 3, "there is no instruction 'foo'"},
-      {".entry k() {\n ret\n}", 3, 1, "can't read '}' here"},
-      {".entry k() { ret;", 1, 18, "the text ends too early"},
+      {".version 8", 1, 10, "unexpected '8'"},
+      {".entry k() {\n  foo.u32 %r1;\n}", 2, 3, "unknown instruction 'foo'"},
+      {".entry k() {\n ret\n}", 3, 1, "unexpected '}'"},
+      {".entry k() { ret;", 1, 18, "unexpected end of text"},
       {".entry k() {\n .reg .b32 %r<3>;\n mov.u32 %r1, %r3;\n}", 3, 15, "'%r3' is not declared"},
       {".entry k() {\n bra nowhere;\n}", 3, 1, "label 'nowhere' is not defined"},
-      {".entry k() {\na: ret;\na: ret;\n}", 3, 4, "label 'a' is there already"},
-      {".entry k() { .reg .b32 %r<3>; add.u33 %r1, %r1, 1; }", 1, 34, "can't read '.u33' here"},
+      {".entry k() {\na: ret;\na: ret;\n}", 3, 4, "label 'a' is already defined"},
+      {".entry k() { .reg .b32 %r<3>; add.u33 %r1, %r1, 1; }", 1, 34, "unexpected '.u33'"},
       {".entry k() { .reg .b32 %r<3>; add.f64 %r1, %r1, 1; }", 1, 31,
        "add.f64: operand 1 has the wrong kind or type"},
       {".entry k() { .reg .b32 %r<3>; add.global.s32 %r1, %r1, 1; }", 1, 31,
-       "add.global.s32: '.global' can't stand there"},
-      {".global .u32 g[2] = {1.5};", 1, 22, "a floating-point number can't stand here"},
-      {".entry k() { @%tid.x ret; }", 1, 15, "can't read '%tid.x' here"},
+       "add.global.s32: '.global' is not allowed there"},
+      {".global .u32 g[2] = {1.5};", 1, 22, "unexpected floating-point number"},
+      {".entry k() { @%tid.x ret; }", 1, 15, "unexpected '%tid.x'"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     struct ptx_fixture x;
