@@ -2,6 +2,7 @@
  *
  * Purpose:   `a && b || c`, flags and state machines make blocks that only test what the path to
  *            them has determined: a phi of constants, or a condition that was branched on before.
+ *            Small kernels rarely change, modules of a megabyte of IR do (PTX 0.2 % smaller).
  * Algorithm: for each block of phis, a few pure instructions and a branch or switch: evaluate the
  *            instructions for each incoming edge, given the phis' values on it and the condition
  *            of a branch that dominates the edge. If that decides the branch, redirect the edge.
