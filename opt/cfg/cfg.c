@@ -84,6 +84,16 @@ void cfg_make_jump(struct nvm_function *f, struct nvm_block b, struct nvm_block 
   (void)cfg_replace_terminator(f, block_terminator(f, b), OP_BR, &target, 1);
 }
 
+struct nvm_block cfg_successor_for(const struct nvm_function *f, const struct nvm_inst *t,
+                                   nvm_u128 value) {
+  nvm_u128 label;
+  if (t->op == OP_CONDBR) return value_block(inst_operand(f, t, value ? 1 : 2));
+  for (uint32_t k = 2; k < t->operand_count; k += 2)
+    if (const_is_int(f->module, inst_operand(f, t, k), &label) && label == value)
+      return value_block(inst_operand(f, t, k + 1));
+  return value_block(inst_operand(f, t, 1));
+}
+
 struct nvm_block cfg_known_successor(const struct nvm_function *f, struct nvm_block b) {
   const struct nvm_block none = {0};
   const struct nvm_inst *t = function_inst(f, block_terminator(f, b));
@@ -94,38 +104,9 @@ struct nvm_block cfg_known_successor(const struct nvm_function *f, struct nvm_bl
   for (uint32_t k = 1; k < count && all_equal; k++)
     all_equal = block_successor(f, b, k).index == first.index;
   if (all_equal) return first;
-  nvm_u128 value, label;
-  if (!const_is_int(f->module, inst_operand(f, t, 0), &value)) return none;
-  if (t->op == OP_CONDBR) return (struct nvm_block){value_index(inst_operand(f, t, value ? 1 : 2))};
-  for (uint32_t k = 2; k < t->operand_count; k += 2)
-    if (const_is_int(f->module, inst_operand(f, t, k), &label) && label == value)
-      return (struct nvm_block){value_index(inst_operand(f, t, k + 1))};
-  return (struct nvm_block){value_index(inst_operand(f, t, 1))};
-}
-
-bool cfg_postorder(const struct nvm_function *f, struct nvm_block *order, uint32_t *count,
-                   struct arena *arena) {
-  uint32_t depth = 0,
-           *next = arena_alloc(arena, f->blocks.count * sizeof *next); /* successor, plus 1; 0: not
-                                                                        * visited */
-  struct nvm_block *stack = arena_alloc(arena, f->blocks.count * sizeof *stack);
-  *count = 0;
-  if (!next || !stack) return false;
-  stack[depth++] = f->entry;
-  next[f->entry.index] = 1;
-  while (depth) {
-    struct nvm_block b = stack[depth - 1];
-    if (next[b.index] > block_successor_count(f, b)) {
-      order[(*count)++] = b;
-      depth--;
-      continue;
-    }
-    struct nvm_block to = block_successor(f, b, next[b.index]++ - 1);
-    if (next[to.index]) continue;
-    next[to.index] = 1;
-    stack[depth++] = to;
-  }
-  return true;
+  nvm_u128 value;
+  bool known = const_is_int(f->module, inst_operand(f, t, 0), &value);
+  return known ? cfg_successor_for(f, t, value) : none;
 }
 
 bool cfg_may_loop(const struct nvm_function *f, struct arena *arena) {

@@ -28,14 +28,12 @@ bool cfg_replace_terminator(struct nvm_function *f, struct nvm_inst_id t, enum o
  * from phis. */
 void cfg_make_jump(struct nvm_function *f, struct nvm_block b, struct nvm_block to);
 
+/* The successor that t, a conditional branch or a switch, takes for this value of its operand. */
+struct nvm_block cfg_successor_for(const struct nvm_function *f, const struct nvm_inst *t,
+                                   nvm_u128 value);
 /* The only possible successor of a terminator with a constant condition or equal targets; {0} if
  * unknown. */
 struct nvm_block cfg_known_successor(const struct nvm_function *f, struct nvm_block b);
-
-/* The reachable blocks in postorder: order[0 … *count - 1], which has room for all. False when out
- * of memory. */
-bool cfg_postorder(const struct nvm_function *f, struct nvm_block *order, uint32_t *count,
-                   struct arena *arena);
 
 /* Whether a branch targets its own or an earlier block in the layout; if not, there is no loop.
  * Scratch memory; true when out of it. */

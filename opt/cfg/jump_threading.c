@@ -181,17 +181,13 @@ static struct nvm_block target_from(const struct threader *t, struct nvm_block f
   const struct nvm_function *f = t->f;
   const struct nvm_inst *last = function_inst(f, block_terminator(f, t->block));
   struct nvm_value condition = on_edge(t, inst_operand(f, last, 0));
-  nvm_u128 value, label;
+  nvm_u128 value;
   if (value_is_none(condition)) return (struct nvm_block){0};
   bool known = const_is_int(f->module, condition, &value);
   int truth = known || last->op != OP_CONDBR ? -1 : known_truth(t, condition, from);
   if (truth >= 0) value = (nvm_u128)truth;
   else if (!known) return (struct nvm_block){0};
-  if (last->op == OP_CONDBR) return block_successor(f, t->block, value ? 0 : 1);
-  for (uint32_t k = 2; k < last->operand_count; k += 2)
-    if (const_is_int(f->module, inst_operand(f, last, k), &label) && label == value)
-      return (struct nvm_block){value_index(inst_operand(f, last, k + 1))};
-  return (struct nvm_block){value_index(inst_operand(f, last, 1))};
+  return cfg_successor_for(f, last, value);
 }
 
 /* The phi's value from the current block, on the current edge. */

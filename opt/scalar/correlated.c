@@ -583,13 +583,12 @@ static void leave_scope(struct walker *w, uint32_t to) {
 }
 
 static bool walk(struct walker *w) {
-  uint32_t blocks = w->f->blocks.count, reachable, depth = 0;
-  struct nvm_block *order = arena_alloc(w->env->arena, blocks * sizeof *order);
+  const struct nvm_block *order = w->dominance.postorder;
+  uint32_t blocks = w->f->blocks.count, depth = 0;
   struct nvm_block *open = arena_alloc(w->env->arena, blocks * sizeof *open);
   uint32_t *scope = arena_alloc(w->env->arena, blocks * sizeof *scope);
-  if (!order || !open || !scope || !cfg_postorder(w->f, order, &reachable, w->env->arena))
-    return false;
-  for (uint32_t k = 0; k + 1 < reachable; k++) {
+  if (!open || !scope) return false;
+  for (uint32_t k = 0; k + 1 < w->dominance.size[w->f->entry.index]; k++) {
     struct nvm_block above = w->dominance.immediate[order[k].index];
     w->sibling[order[k].index] = w->child[above.index];
     w->child[above.index] = order[k];

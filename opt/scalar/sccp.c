@@ -243,15 +243,10 @@ static bool visit_terminator(struct solver *s, struct body *p, const struct nvm_
   if (i->op == OP_CONDBR || i->op == OP_SWITCH) c = state_of(p, inst_operand(p->f, i, 0));
   s->unknown |= value_is_none(c);
   if (value_is_none(c)) return true;
-  nvm_u128 value, label;
-  if (is_varying(c) || !const_is_int(p->f->module, c, &value))
-    return take_edges(s, p, i->block, ALL_EDGES);
-  struct nvm_value to = inst_operand(p->f, i, i->op == OP_CONDBR && value == 0 ? 2 : 1);
-  if (i->op == OP_SWITCH)
-    for (uint32_t k = 2; k < i->operand_count; k += 2)
-      if (const_is_int(p->f->module, inst_operand(p->f, i, k), &label) && label == value)
-        to = inst_operand(p->f, i, k + 1);
-  return take_edges(s, p, i->block, value_index(to));
+  nvm_u128 value;
+  bool known = !is_varying(c) && const_is_int(p->f->module, c, &value);
+  return take_edges(s, p, i->block,
+                    known ? (int64_t)cfg_successor_for(p->f, i, value).index : ALL_EDGES);
 }
 
 static bool visit(struct solver *s, struct body *p, struct nvm_inst_id id) {
