@@ -143,8 +143,8 @@ int main(void) {
 END
 if [ "$status" = 0 ] && ${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -I"$root" -I"$work/out" \
   -o "$work/find" "$work/find.c" "$root/target/target.c" "$root/target/options.c" "$root/support/nearest.c" \
-  "$root/support/options.c" \
-  "$root/support/textbuf.c" "$root/support/arena.c" \
+  "$root/support/options.c" "$root/support/textbuf.c" "$root/support/strtab.c" "$root/support/vec.c" \
+  "$root/support/arena.c" \
   2> "$work/stderr" && "$work/find"
 then pass; else fail 'one row makes a new CPU'; fi
 
