@@ -10,7 +10,6 @@
 #include "codegen/report.h"
 #include "codegen/symbol.h"
 #include "codegen/value.h"
-#include "ptx/ops.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
 #include "target/reflect.h"

@@ -2,7 +2,6 @@
  * .param itself, and the parameter is not copied into the frame. */
 #include "codegen/abi.h"
 #include "codegen/part.h"
-#include "codegen/value.h"
 #include "ir/gep.h"
 #include "ir/intrinsic.h"
 

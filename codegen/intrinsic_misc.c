@@ -2,7 +2,6 @@
  * compile time, memory, pointers, and instructions whose modifiers depend on an argument. */
 #include "codegen/abi.h"
 #include "codegen/intrinsic.h"
-#include "codegen/lane.h"
 #include "codegen/memory.h"
 #include "codegen/number.h"
 #include "codegen/report.h"

@@ -3,7 +3,6 @@
  * A value is accessed part by part; adjacent parts of one size are one vector access if the known
  * alignment allows it (an access beyond the alignment traps). */
 #include "codegen/inst.h"
-#include "codegen/lane.h"
 #include "codegen/memory.h"
 #include "codegen/number.h"
 #include "codegen/report.h"

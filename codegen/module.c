@@ -9,7 +9,6 @@
 #include "codegen/report.h"
 #include "codegen/stage.h"
 #include "codegen/symbol.h"
-#include "codegen/value.h"
 #include "ptx/print.h"
 #include "target/datalayout.h"
 #include "target/reflect.h"

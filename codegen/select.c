@@ -6,7 +6,6 @@
 #include "codegen/address.h"
 #include "codegen/part.h"
 #include "codegen/select.h"
-#include "codegen/value.h"
 #include "ir/gep.h"
 
 static struct selection *selection_of(const struct lower *l, const struct nvm_inst *i) {
