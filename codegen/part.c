@@ -39,32 +39,28 @@ static bool push_int(struct lower *l, uint32_t bits, bool is_pointer, uint64_t o
 
 static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset);
 
-static bool push_vector(struct lower *l, struct nvm_type type, uint64_t offset) {
+/* Bytes from one element of a vector or array to the next. Lanes are packed by bits: <3 x i1> is in
+ * one byte. memory.c handles such vectors, whose part offsets have no meaning. */
+static uint64_t element_step(const struct lower *l, struct nvm_type type) {
   const struct type_table *t = &l->module->types;
   struct nvm_type element = type_info(t, type)->element;
-  uint64_t lanes = type_info(t, type)->count;
+  return type_is_vector(t, type) ? layout_bits(&l->module->layout, t, element) / 8
+                                 : layout_alloc_size(&l->module->layout, t, element);
+}
+
+static bool push_elements(struct lower *l, struct nvm_type type, uint64_t offset) {
+  const struct type_table *t = &l->module->types;
+  struct nvm_type element = type_info(t, type)->element;
+  uint64_t count = type_info(t, type)->count, step = element_step(l, type);
+  bool is_vector = type_is_vector(t, type);
   enum part_kind kind;
-  if (lanes % 2 == 0 && is_pair_element(t, element, &kind)) {
-    for (uint64_t i = 0; i < lanes; i += 2)
+  if (is_vector && count % 2 == 0 && is_pair_element(t, element, &kind)) {
+    for (uint64_t i = 0; i < count; i += 2)
       if (!push_part(l, (struct part){(uint8_t)kind, 32, 32, false, (uint32_t)(offset + i * 2)}))
         return false;
     return true;
   }
-  /* Lanes are packed by bits: <3 x i1> is in one byte. memory.c handles such vectors, whose part
-   * offsets have no meaning. */
-  uint64_t step = layout_bits(&l->module->layout, t, element) / 8;
-  for (uint64_t i = 0; i < lanes; i++)
-    if (!push_type(l, element, offset + i * step)) return false;
-  return true;
-}
-
-static bool push_array(struct lower *l, struct nvm_type type, uint64_t offset) {
-  const struct type_table *t = &l->module->types;
-  struct nvm_type element = type_info(t, type)->element;
-  uint64_t step = layout_alloc_size(&l->module->layout, t, element);
-  uint64_t count = type_info(t, type)->count;
-  if (step == 0) return true;
-  for (uint64_t i = 0; i < count; i++)
+  for (uint64_t i = 0; i < count && (step != 0 || is_vector); i++)
     if (!push_type(l, element, offset + i * step)) return false;
   return true;
 }
@@ -83,8 +79,8 @@ static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
     case TY_FLOAT: return push_part(l, (struct part){PART_FLOAT, 32, 32, false, (uint32_t)offset});
     case TY_DOUBLE:
       return push_part(l, (struct part){PART_DOUBLE, 64, 64, false, (uint32_t)offset});
-    case TY_VECTOR: return push_vector(l, type, offset);
-    case TY_ARRAY: return push_array(l, type, offset);
+    case TY_VECTOR:
+    case TY_ARRAY: return push_elements(l, type, offset);
     case TY_STRUCT:
       if (layout_alloc_size(&l->module->layout, t, type) == 0) return true;
       for (uint32_t i = 0; i < info->count; i++) {
@@ -137,11 +133,9 @@ struct part_range part_of_member(struct lower *l, struct nvm_type type, uint64_t
 
 uint64_t part_element_offset(const struct lower *l, struct nvm_type type, uint64_t i) {
   const struct type_table *t = &l->module->types;
-  if (type_kind(t, type) == TY_STRUCT)
-    return layout_member_offset(&l->module->layout, t, type, (uint32_t)i);
-  struct nvm_type element = type_info(t, type)->element;
-  return i * (type_is_vector(t, type) ? layout_bits(&l->module->layout, t, element) / 8
-                                      : layout_alloc_size(&l->module->layout, t, element));
+  return type_kind(t, type) == TY_STRUCT
+             ? layout_member_offset(&l->module->layout, t, type, (uint32_t)i)
+             : i * element_step(l, type);
 }
 
 enum ptx_class part_class(const struct part *p) { return mod_class(part_move_mod(p)); }

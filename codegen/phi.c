@@ -41,15 +41,9 @@ static struct copier_slot *copier_slot(struct copier *c, struct ptx_reg r) {
 
 static bool reads_register(const struct move *m) { return m->from.kind == PTX_OPERAND_REG; }
 
-static void add_reader(struct copier *c, uint32_t i) {
+static void count_reader(struct copier *c, uint32_t i, bool is_new) {
   struct copier_slot *s = copier_slot(c, c->moves[i].from.reg);
-  s->readers++;
-  s->reader_xor ^= i;
-}
-
-static void remove_reader(struct copier *c, uint32_t i) {
-  struct copier_slot *s = copier_slot(c, c->moves[i].from.reg);
-  s->readers--;
+  s->readers += is_new ? 1 : UINT32_MAX;
   s->reader_xor ^= i;
 }
 
@@ -66,7 +60,7 @@ static bool copier_init(struct copier *c, struct lower *l, const struct ptx_reg 
   }
   for (uint32_t i = 0; i < c->count; i++) {
     copier_slot(c, c->moves[i].to)->writer = (int32_t)i;
-    if (reads_register(&c->moves[i])) add_reader(c, i);
+    if (reads_register(&c->moves[i])) count_reader(c, i, true);
   }
   return true;
 }
@@ -78,7 +72,7 @@ static void emit_chain(struct copier *c, int32_t i) {
     emit_copy(c->l, m->to, m->from);
     m->done = true;
     if (!reads_register(m)) return;
-    remove_reader(c, (uint32_t)i);
+    count_reader(c, (uint32_t)i, false);
     const struct copier_slot *s = copier_slot(c, m->from.reg);
     bool free_now = s->readers == 0 && s->writer >= 0 && !c->moves[s->writer].done;
     i = free_now ? s->writer : -1;
@@ -92,9 +86,9 @@ static void break_cycle(struct copier *c, uint32_t i) {
   struct ptx_reg saved = ptx_new_reg(c->l->pf, ptx_reg_class(m->to));
   emit_copy(c->l, saved, ptx_r(m->to));
   uint32_t reader = copier_slot(c, m->to)->reader_xor;
-  remove_reader(c, reader);
+  count_reader(c, reader, false);
   c->moves[reader].from = ptx_r(saved);
-  add_reader(c, reader);
+  count_reader(c, reader, true);
   emit_chain(c, (int32_t)i);
 }
 
