@@ -73,7 +73,8 @@ struct lower {
   struct annotations *annotations;
   struct call_state *calls;
   struct debug_state *debug;
-  struct ptx_key *allowed; /* report.c */
+  struct ptx_key *allowed;       /* report.c */
+  struct nvm_str invariant_load; /* the kind of metadata */
 
   unsigned ptx_needed;  /* largest version that emitted instructions need */
   unsigned ptx_before;  /* smallest that some of them end with; 0: none does */

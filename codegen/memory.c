@@ -347,10 +347,8 @@ void memory_lower_load(struct lower *l, const struct nvm_inst *i) {
       .l = l, .at = address_of(l, inst_operand(l->f, i, 0)), .is_volatile = how.is_volatile};
   a.at.align = access_align(l, i->type, how);
   uint32_t chain = l->f->attachments.data[l->inst.index];
-  a.invariant =
-      chain &&
-      module_attachment(l->module, chain, module_str(l->module, "invariant.load")).index != 0 &&
-      emit_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
+  a.invariant = chain && module_attachment(l->module, chain, l->invariant_load).index != 0 &&
+                emit_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
   struct nvm_inst_id extension = select_extension(l, l->inst);
   a.is_signed = !inst_is_none(extension) && function_inst(l->f, extension)->op == OP_SEXT;
   const struct ptx_reg *to = value_result(l, l->inst);

@@ -142,11 +142,12 @@ static void select_stored_value(struct lower *l, const struct nvm_inst *store) {
     selection_of(l, store)->folded = 1;
 }
 
-struct nvm_value select_operand(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
+struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_inst *i,
+                                       uint32_t k) {
   struct nvm_value v = inst_operand(l->f, i, k);
-  bool may = i->op == OP_GEP || i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL;
-  bool converts = may && k < 8 * sizeof(uint16_t) && selection_of(l, i)->folded >> k & 1;
-  return converts ? inst_operand(l->f, value_inst(l->f, v), 0) : v;
+  bool converts = i->op == OP_GEP || i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL;
+  bool is_folded = k < 8 * sizeof(uint16_t) && selection_of(l, i)->folded >> k & 1;
+  return converts && is_folded ? inst_operand(l->f, value_inst(l->f, v), 0) : v;
 }
 
 /* Scalars of up to 64 bits only: one register. */

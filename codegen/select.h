@@ -41,7 +41,12 @@ bool select_function(struct lower *l);
 
 /* Operand k as instruction i reads it: the extension of an index or factor or the truncation of a
  * stored value is looked through where i does it. */
-struct nvm_value select_operand(const struct lower *l, const struct nvm_inst *i, uint32_t k);
+struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_inst *i, uint32_t k);
+static inline struct nvm_value select_operand(const struct lower *l, const struct nvm_inst *i,
+                                              uint32_t k) {
+  return l->selection[i - l->f->insts.data].folded ? select_folded_operand(l, i, k)
+                                                   : inst_operand(l->f, i, k);
+}
 /* Whether mul.wide computes i, a product or left shift of 64 bits whose factors fit 32 bits. */
 enum select_wide { SELECT_NOT_WIDE = 0, SELECT_WIDE_UNSIGNED = 4, SELECT_WIDE_SIGNED = 8 };
 enum select_wide select_wide_product(const struct lower *l, const struct nvm_inst *i);
