@@ -202,17 +202,19 @@ static enum vector_refusal collect_phis(struct vector_loop *v, bool *ok) {
   return VECTOR_OK;
 }
 
+static const struct header_phi *phi_of(const struct vector_loop *v, struct nvm_inst_id i) {
+  for (uint32_t p = 0; p < v->phis.count; p++)
+    if (v->phis.data[p].inst.index == i.index) return &v->phis.data[p];
+  return NULL;
+}
+
 /* Whether the lanes of a header phi are available only after the chain: it is a chain's, or a
  * recurrence of a member. */
 static bool depends_on_chain(const struct vector_loop *v, struct nvm_inst_id i, bool *recurrence) {
-  for (uint32_t p = 0; p < v->phis.count; p++) {
-    const struct header_phi *h = &v->phis.data[p];
-    if (h->inst.index != i.index) continue;
-    *recurrence =
-        h->kind == PHI_RECURRENCE && vl_inside(v, h->back) && v->chained[value_index(h->back)];
-    return *recurrence || h->kind == PHI_SERIAL;
-  }
-  return false;
+  const struct header_phi *h = phi_of(v, i);
+  *recurrence =
+      h && h->kind == PHI_RECURRENCE && vl_inside(v, h->back) && v->chained[value_index(h->back)];
+  return *recurrence || (h && h->kind == PHI_SERIAL);
 }
 
 /* Chains are executed at their last member: users outside of the chain must come later. */
@@ -234,12 +236,6 @@ static bool chain_is_contiguous(const struct vector_loop *v) {
     }
   }
   return true;
-}
-
-static const struct header_phi *phi_of(const struct vector_loop *v, struct nvm_inst_id i) {
-  for (uint32_t p = 0; p < v->phis.count; p++)
-    if (v->phis.data[p].inst.index == i.index) return &v->phis.data[p];
-  return NULL;
 }
 
 struct needs {
