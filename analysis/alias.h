@@ -58,11 +58,6 @@ uint32_t alias_known_class(const struct alias_env *e, const struct alias_address
  * i is none of them. */
 bool alias_location_of(const struct nvm_function *f, struct nvm_inst_id i,
                        struct memory_location *out);
-/* Names of effects in alias analysis. */
-enum { ALIAS_READS = EFFECT_READS, ALIAS_WRITES = EFFECT_WRITES };
-static inline uint32_t alias_effects(const struct nvm_function *f, struct nvm_inst_id id) {
-  return effects_on_memory(f, id);
-}
 /* What instruction i may do to the location: EFFECT_READS | EFFECT_WRITES. Barriers, fences,
  * atomics stronger than monotonic and unknown calls read and write everything that other threads
  * can see, volatile accesses what they touch. */

@@ -39,7 +39,7 @@ uint32_t pressure_registers(const struct nvm_function *f, struct nvm_type type) 
   return (uint32_t)(bits == 16 ? (lanes + 1) / 2 : lanes * ((bits + 31) / 32));
 }
 
-bool pressure_is_other_name(const struct nvm_function *f, const struct nvm_inst *i) {
+bool pressure_is_offset(const struct nvm_function *f, const struct nvm_inst *i) {
   if (i->op != OP_GEP && i->op != OP_ADDRSPACECAST) return false;
   for (uint32_t k = 1; k < i->operand_count; k++)
     if (value_kind(inst_operand(f, i, k)) != VALUE_CONST) return false;
@@ -66,7 +66,7 @@ static bool note_use(struct counter *c, uint32_t use) {
   const struct nvm_inst *i = function_inst(c->f, id);
   struct nvm_block b = i->block;
   if (!dominance_reachable(c->d, b)) return true;
-  if (pressure_is_other_name(c->f, i)) return VEC_PUSH(c->arena, &c->names, value_of_inst(id));
+  if (pressure_is_offset(c->f, i)) return VEC_PUSH(c->arena, &c->names, value_of_inst(id));
   if (i->op == OP_PHI)
     return note_live_out(
         c, (struct nvm_block){value_index(inst_operand(c->f, i, c->uses.operands[use] + 1))});
@@ -139,7 +139,7 @@ bool pressure_compute(struct pressure *p, const struct nvm_function *f, const st
   FOR_EACH_BLOCK(f, b)
   FOR_EACH_INST(f, b, i) {
     const struct nvm_inst *inst = function_inst(f, i);
-    if (!dominance_reachable(d, b) || inst->op == OP_ALLOCA || pressure_is_other_name(f, inst))
+    if (!dominance_reachable(d, b) || inst->op == OP_ALLOCA || pressure_is_offset(f, inst))
       continue;
     if (!follow(&c, value_of_inst(i), b, inst->op == OP_PHI)) return false;
   }

@@ -21,7 +21,7 @@ struct pressure {
 uint32_t pressure_registers(const struct nvm_function *f, struct nvm_type type);
 /* Whether i is an address at a constant distance from its operand, which accesses add themselves.
  */
-bool pressure_is_other_name(const struct nvm_function *f, const struct nvm_inst *i);
+bool pressure_is_offset(const struct nvm_function *f, const struct nvm_inst *i);
 /* In `arena`; false when out of memory. Cost: linear in uses and in the blocks that values are
  * live through. If these are too many, further values count only where they are defined and read.
  */

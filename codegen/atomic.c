@@ -301,7 +301,8 @@ static struct native_atom native_atom(const struct lower *l, const struct part *
 /* The operand of the native instruction: sub adds the negative. */
 static struct ptx_operand native_operand(struct lower *l, const struct part *p, enum rmw_op op,
                                          struct ptx_operand v) {
-  if (op == RMW_XCHG) return gathered(l, p, p->container, &v);
+  const struct ptx_operand parts[2] = {v, v};
+  if (op == RMW_XCHG) return gathered(l, p, p->container, parts);
   if (op != RMW_SUB && op != RMW_FSUB) return v;
   if (op == RMW_SUB && v.kind == PTX_OPERAND_INT) return ptx_i((int64_t)(0 - (uint64_t)v.imm));
   if (op == RMW_FSUB && !part_is_full(p))

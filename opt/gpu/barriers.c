@@ -31,7 +31,7 @@ struct ordered {
 static bool is_redundant(const struct nvm_function *f, struct nvm_inst_id id, struct ordered *o) {
   const struct nvm_inst *i = function_inst(f, id);
   if (i->op != OP_CALL) {
-    if (o->fence != NOTHING && alias_effects(f, id))
+    if (o->fence != NOTHING && effects_on_memory(f, id))
       *o = (struct ordered){NOTHING, false}; /* a barrier is a fence, too */
     return false;
   }
@@ -52,7 +52,8 @@ static bool is_redundant(const struct nvm_function *f, struct nvm_inst_id id, st
     return false;
   }
   if (o->fence == NOTHING || effects_is_debug(f, i)) return false;
-  if (effects_is_convergent(f, i) || alias_effects(f, id)) *o = (struct ordered){NOTHING, false};
+  if (effects_is_convergent(f, i) || effects_on_memory(f, id))
+    *o = (struct ordered){NOTHING, false};
   return false;
 }
 

@@ -14,27 +14,9 @@
  * Omits:     parameters whose address escapes and which may be written there: lowering copies
  *            them.
  * Tests:     check/opt/written-parameters.nvir. */
-#include "ir/intrinsic.h"
 #include "analysis/alias.h"
 #include "opt/memory/byval.h"
 #include "opt/passes.h"
-
-/* The address that i writes to; VALUE_NULL: none known. */
-static struct nvm_value written_address(const struct nvm_function *f, const struct nvm_inst *i) {
-  switch ((enum op)i->op) {
-    case OP_STORE: return inst_operand(f, i, 1);
-    case OP_ATOMICRMW:
-    case OP_CMPXCHG: return inst_operand(f, i, 0);
-    case OP_CALL: break;
-    default: return VALUE_NULL;
-  }
-  switch (call_intrinsic(f, i)) {
-    case INTRINSIC_memcpy:
-    case INTRINSIC_memmove:
-    case INTRINSIC_memset: return inst_operand(f, i, 0);
-    default: return VALUE_NULL;
-  }
-}
 
 static void replace_argument(struct nvm_function *f, struct nvm_value argument,
                              struct nvm_value with) {
@@ -55,8 +37,9 @@ enum nvm_status written_parameters_run(struct nvm_function *f, struct pass_env *
   if (!any) return NVM_OK;
   FOR_EACH_BLOCK(f, b)
   FOR_EACH_INST(f, b, i) {
-    struct nvm_value at = written_address(f, function_inst(f, i));
-    struct nvm_value object = value_is_none(at) ? at : alias_underlying_object(f, at);
+    struct memory_location at;
+    if (function_inst(f, i)->op == OP_LOAD || !alias_location_of(f, i, &at)) continue;
+    struct nvm_value object = alias_underlying_object(f, at.pointer);
     if (value_kind(object) == VALUE_ARG) written[value_index(object)] = true;
   }
   for (uint32_t k = 0; k < count; k++) {

@@ -77,7 +77,7 @@ static bool survey(struct mover *m) {
       m->facts[n].first_access = m->accesses.count;
     FOR_EACH_INST(m->f, b, i) {
       m->facts[inner].may_stop |= may_not_return(m->f, function_inst(m->f, i));
-      struct loop_access a = {i, alias_effects(m->f, i)};
+      struct loop_access a = {i, effects_on_memory(m->f, i)};
       if (a.effects && !VEC_PUSH(m->env->arena, &m->accesses, a)) return false;
     }
     m->facts[inner].end_access = m->accesses.count;
@@ -104,7 +104,7 @@ static bool is_written(struct mover *m, uint32_t n, struct memory_location where
   where.place = alias_place_of(m->alias, where.pointer);
   for (uint32_t k = p->first_access; k < p->end_access; k++) {
     struct loop_access a = m->accesses.data[k];
-    if ((a.effects & ALIAS_WRITES) && (alias_mod_ref(m->alias, a.inst, where) & ALIAS_WRITES))
+    if ((a.effects & EFFECT_WRITES) && (alias_mod_ref(m->alias, a.inst, where) & EFFECT_WRITES))
       return true;
   }
   return false;

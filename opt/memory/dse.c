@@ -69,7 +69,7 @@ static enum outcome look_ahead(struct eliminator *g, uint32_t first, uint32_t en
       if (x->class == store->class && covers(g, x, store)) return OVERWRITTEN;
     } else if (x->kind == ACCESS_LOAD) {
       if (alias_query(g->alias, x->where, store->where) != ALIAS_NO) return READ;
-    } else if (alias_mod_ref(g->alias, x->where.access, store->where) & ALIAS_READS) {
+    } else if (alias_mod_ref(g->alias, x->where.access, store->where) & EFFECT_READS) {
       return READ;
     }
   }

@@ -119,7 +119,7 @@ static bool same_bits(const struct load_eliminator *g, struct nvm_type have, str
 static bool conflicts(struct load_eliminator *g, const struct access *x, struct memory_location l,
                       enum alias *answer) {
   if (x->kind == ACCESS_OTHER || x->kind == ACCESS_END)
-    return alias_mod_ref(g->alias, x->where.access, l) & ALIAS_WRITES;
+    return alias_mod_ref(g->alias, x->where.access, l) & EFFECT_WRITES;
   *answer = alias_query(g->alias, x->where, l);
   return *answer != ALIAS_NO;
 }
@@ -159,7 +159,7 @@ static void search_block(struct load_eliminator *g, uint32_t first, uint32_t end
   for (uint32_t k = end; k-- > first;) {
     const struct access *x = &g->accesses.list.data[k];
     bool store = x->kind == ACCESS_STORE;
-    if (!(x->effects & ALIAS_WRITES) && x->kind != ACCESS_LOAD) continue;
+    if (!(x->effects & EFFECT_WRITES) && x->kind != ACCESS_LOAD) continue;
     if (g->steps++ == MAX_STEPS) return;
     if (x->kind == ACCESS_LOAD && x->class != class) continue;
     enum alias answer;

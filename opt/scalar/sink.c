@@ -56,7 +56,7 @@ static uint32_t cost_of_keeping(const struct sinker *s, struct nvm_value v,
                                 const struct nvm_inst *i, struct nvm_block to) {
   for (; value_kind(v) == VALUE_INST && !is_needed(s, v, i, to); v = inst_operand(s->f, i, 0)) {
     i = function_inst(s->f, value_inst_id(v));
-    if (i->op != OP_ZEXT && i->op != OP_SEXT && !pressure_is_other_name(s->f, i))
+    if (i->op != OP_ZEXT && i->op != OP_SEXT && !pressure_is_offset(s->f, i))
       return pressure_registers(s->f, i->type);
   }
   return 0;

@@ -233,7 +233,7 @@ static bool can_merge(struct vectorizer *g, const struct member *run, uint32_t c
                      module_function(g->f->module, call_callee(g->f, i))->intrinsic == 0;
       if (unknown || foreign || effects_is_convergent(g->f, i)) return false;
       uint32_t effects = alias_mod_ref(g->alias, other, l);
-      if (effects & (store ? ALIAS_READS | ALIAS_WRITES : ALIAS_WRITES)) return false;
+      if (effects & (store ? EFFECT_READS | EFFECT_WRITES : EFFECT_WRITES)) return false;
     }
   }
   return true;
@@ -425,7 +425,7 @@ static bool vectorize_block(struct vectorizer *g, struct nvm_block b) {
   if (!make_piles(g, b)) return true;
   g->accesses.count = g->group_count = 0;
   FOR_EACH_INST(f, b, i)
-  if ((alias_effects(f, i) || function_inst(f, i)->op == OP_CALL) &&
+  if ((effects_on_memory(f, i) || function_inst(f, i)->op == OP_CALL) &&
       !VEC_PUSH(g->env->arena, &g->accesses, i))
     return false;
   for (uint32_t order = 0; order < g->accesses.count; order++) add_member(g, order);

@@ -49,7 +49,7 @@ static void set_up(struct scene *s, const char *function) {
   int found = 0;
   FOR_EACH_BLOCK(f, b)
   FOR_EACH_INST(f, b, i)
-  if (alias_effects(f, i) && found < 2) s->access[found++] = i;
+  if (effects_on_memory(f, i) && found < 2) s->access[found++] = i;
   assert_int_equal(found, 2);
 }
 
@@ -203,20 +203,20 @@ static void metadata(void **state) {
 
 static void effects(void **state) {
   (void)state;
-  enum { BOTH = ALIAS_READS | ALIAS_WRITES };
+  enum { BOTH = EFFECT_READS | EFFECT_WRITES };
 #define THEN(load, rest) "  %x = load i32, " load "\n" rest "\n  ret void\n}\n"
 #define BARRIER "  call void @llvm.nvvm.barrier0()"
   assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p", BARRIER)), BOTH);
   assert_int_equal(does(DEVICE("") "  %a = alloca i32\n" THEN("ptr %a", BARRIER)), 0);
   assert_int_equal(does(DEVICE("ptr noalias %a") THEN("ptr %a", BARRIER)), BOTH);
-  assert_int_equal(does(KERNEL("ptr noalias %a") THEN("ptr %a", BARRIER)), ALIAS_READS);
+  assert_int_equal(does(KERNEL("ptr noalias %a") THEN("ptr %a", BARRIER)), EFFECT_READS);
   assert_int_equal(does(KERNEL("ptr noalias %a") THEN("ptr %a", BARRIER "\n  store i32 0, ptr %a")),
                    BOTH);
   assert_int_equal(does(KERNEL("ptr %a") THEN("ptr %a", BARRIER)), BOTH);
-  assert_int_equal(does(KERNEL("ptr noalias readonly %a") THEN("ptr %a", BARRIER)), ALIAS_READS);
-  assert_int_equal(does(DEVICE("") THEN("ptr addrspace(4) @c", BARRIER)), ALIAS_READS);
+  assert_int_equal(does(KERNEL("ptr noalias readonly %a") THEN("ptr %a", BARRIER)), EFFECT_READS);
+  assert_int_equal(does(DEVICE("") THEN("ptr addrspace(4) @c", BARRIER)), EFFECT_READS);
   assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p, !invariant.load !30", BARRIER)),
-                   ALIAS_READS);
+                   EFFECT_READS);
   assert_int_equal(does(DEVICE("ptr %p") THEN(
                        "ptr %p", "  store atomic i32 0, ptr addrspace(3) @s release, align 4")),
                    BOTH);
@@ -224,17 +224,17 @@ static void effects(void **state) {
                        "ptr %p", "  store atomic i32 0, ptr addrspace(3) @s monotonic, align 4")),
                    0);
   assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p", "  %v = load volatile i32, ptr %p")), BOTH);
-  assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p", "  %v = load i32, ptr %p")), ALIAS_READS);
+  assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p", "  %v = load i32, ptr %p")), EFFECT_READS);
   assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p", "  call void @opaque(ptr null)")), BOTH);
   assert_int_equal(does(DEVICE("ptr %p") THEN("ptr %p", "  call void @reader(ptr %p)")),
-                   ALIAS_READS);
+                   EFFECT_READS);
   assert_int_equal(
       does(DEVICE("ptr %p") "  %a = alloca i32\n" THEN("ptr %p", "  call void @reader(ptr %a)")),
       0);
   assert_int_equal(
       does(DEVICE("ptr noalias %p, ptr noalias %q")
                THEN("ptr %p", "  call void @llvm.memcpy.p0.p0.i64(ptr %q, ptr %p, i64 8, i1 0)")),
-      ALIAS_READS);
+      EFFECT_READS);
   assert_int_equal(does(DEVICE("ptr %q") "  %a = alloca i32\n" THEN(
                        "ptr %a", "  call void asm sideeffect \"nop;\", \"\"()")),
                    0);
