@@ -14,6 +14,7 @@
  * Cost:      linear in operands: a value changes its state at most twice.
  * Omits:     arguments of device functions; pointers loaded from memory; vectors of pointers.
  * Tests:     check/opt/infer-address-space-*. */
+#include "ir/build.h"
 #include "analysis/alias.h"
 #include "opt/passes.h"
 
@@ -294,21 +295,22 @@ static bool is_retyped(const struct inferrer *g, struct nvm_value v) {
          (g->state[value_index(v)] & RETYPED);
 }
 
-/* Inserts i after the definition of v. The end of a block's phis is found once. */
-static bool insert_after(struct inferrer *g, struct nvm_inst_id i, struct nvm_value v) {
+/* Inserts a cast after the definition of v. The end of a block's phis is found once. */
+static struct nvm_value insert_cast(struct inferrer *g, struct nvm_value v, struct nvm_type type) {
   struct nvm_function *f = g->f;
   const struct nvm_inst *made = inst_of(g, v);
-  if (!made || made->op != OP_PHI) {
-    inst_insert_before(f, i, made ? made->next : function_block(f, f->entry)->first);
-    return true;
+  struct nvm_inst_id place = made ? made->next : function_block(f, f->entry)->first, *end = &place;
+  if (made && made->op == OP_PHI) {
+    if (!g->after_phis)
+      g->after_phis = arena_alloc(g->arena, f->blocks.count * sizeof *g->after_phis);
+    if (!g->after_phis) return VALUE_NULL;
+    end = &g->after_phis[made->block.index];
+    if (inst_is_none(*end)) *end = block_first_behind_phis(f, made->block);
   }
-  if (!g->after_phis)
-    g->after_phis = arena_alloc(g->arena, f->blocks.count * sizeof *g->after_phis);
-  if (!g->after_phis) return false;
-  struct nvm_inst_id *end = &g->after_phis[made->block.index];
-  inst_insert_before(f, i, inst_is_none(*end) ? block_first_behind_phis(f, made->block) : *end);
-  *end = i;
-  return true;
+  struct nvm_inst_id origin = {value_kind(v) == VALUE_INST ? value_index(v) : 0};
+  struct builder at = builder_located(builder_before(f, *end), origin);
+  *end = builder_insert(&at, OP_ADDRSPACECAST, 0, type, &v, 1, 0);
+  return inst_is_none(*end) ? VALUE_NULL : value_of_inst(*end);
 }
 
 /* v cast to `type`; one cast per value. */
@@ -319,11 +321,8 @@ static struct nvm_value cast_to(struct inferrer *g, struct nvm_value v, struct n
   if (!g->cast_of) return v;
   struct nvm_value *slot = &g->cast_of[value_index(v) + (value_kind(v) == VALUE_ARG ? g->size : 0)];
   if (!value_is_none(*slot)) return *slot;
-  struct nvm_inst_id i = function_add_inst(f, OP_ADDRSPACECAST, 0, type, &v, 1, 0);
-  if (inst_is_none(i)) return v;
-  if (value_kind(v) == VALUE_INST) f->locations.data[i.index] = f->locations.data[value_index(v)];
-  if (!insert_after(g, i, v)) return v;
-  return *slot = value_of_inst(i);
+  *slot = insert_cast(g, v, type);
+  return value_is_none(*slot) ? v : *slot;
 }
 
 static struct nvm_value constant_in_space(struct inferrer *g, struct nvm_value v,
