@@ -4,7 +4,7 @@
 #ifndef NVM_CODEGEN_CODEGEN_H
 #define NVM_CODEGEN_CODEGEN_H
 
-#include "ir/function.h"
+#include "ir/module.h"
 #include "target/target.h"
 
 struct codegen_options {

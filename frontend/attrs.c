@@ -6,6 +6,7 @@
 #include "frontend/names.h"
 #include "frontend/report.h"
 #include "frontend/values.h"
+#include "ir/function.h"
 
 #include <stdlib.h>
 

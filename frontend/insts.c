@@ -7,6 +7,7 @@
 #include "frontend/report.h"
 #include "frontend/symbols.h"
 #include "frontend/values.h"
+#include "ir/function.h"
 
 struct insts {
   VEC(struct operand_bundle) bundles;

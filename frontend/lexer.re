@@ -6,8 +6,9 @@
  *
  * To keep the grammar free of conflicts and of small reductions, the scanner joins what LLVM's
  * parser distinguishes by a look-ahead of two tokens: `%x =`, `@x =`, `!5 =`, `!name =`
- * (assignments), `, align N`, `, addrspace`, `, !kind` (the tails of instructions), `ptr addrspace(N)`, an op and
- * the flags after it, and the parenthesized payload of attributes that are kept as text. */
+ * (assignments), `, align N`, `, addrspace`, `, !kind` (the tails of instructions),
+ * `ptr addrspace(N)`, an op and the flags after it, and the parenthesized payload of attributes
+ * that are kept as text. */
 #include "frontend/lexer.h"
 
 #include "parser.h"

@@ -5,7 +5,7 @@
 #ifndef NVM_FRONTEND_LINK_H
 #define NVM_FRONTEND_LINK_H
 
-#include "ir/function.h"
+#include "ir/module.h"
 
 /* The source number of `from` in the ranges of diagnostics; `into` is source 0. */
 enum { LINK_SOURCE_FROM = 1 };

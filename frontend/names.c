@@ -12,6 +12,7 @@
 #include "frontend/lexer.h"
 #include "frontend/report.h"
 #include "frontend/scan.h"
+#include "ir/function.h"
 
 /* What a name means. One slot for every string of the module's string table. */
 struct local_slot {

@@ -10,6 +10,7 @@
 #include "frontend/scan.h"
 #include "frontend/symbols.h"
 #include "frontend/types.h"
+#include "ir/function.h"
 
 #include "ir/intrinsic.h"
 

@@ -2,7 +2,7 @@
 #ifndef NVM_FRONTEND_PARSE_H
 #define NVM_FRONTEND_PARSE_H
 
-#include "ir/function.h"
+#include "ir/module.h"
 
 /* Limits of the language, each with its own diagnostic. */
 enum {

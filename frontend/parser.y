@@ -1,9 +1,9 @@
 /* The grammar of NVVM IR's text.
  *
  * A value is a `literal` until its type is known (values.c). Names may be used before they are
- * defined (names.c). Lists are left-recursive and kept on the parser's own stacks, so that a million
- * elements need no bison stack. After an error the scanner skips to the next statement or definition
- * and returns T_RESYNC, or T_RESYNC_TOP for a definition inside a body. */
+ * defined (names.c). Lists are left-recursive and kept on the parser's own stacks, so that a
+ * million elements need no bison stack. After an error the scanner skips to the next statement or
+ * definition and returns T_RESYNC, or T_RESYNC_TOP for a definition inside a body. */
 %require "3.8"
 %define api.pure full
 %define api.prefix {nvir_}

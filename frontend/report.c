@@ -2,6 +2,7 @@
 #include "frontend/report.h"
 
 #include "frontend/lexer.h"
+#include "ir/function.h"
 
 enum { LONGEST_TYPE = 120 };
 

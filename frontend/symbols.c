@@ -5,6 +5,7 @@
 #include "frontend/lexer.h"
 #include "frontend/names.h"
 #include "frontend/report.h"
+#include "ir/function.h"
 
 #include "target/datalayout.h"
 #include "target/triple.h"

@@ -4,7 +4,8 @@
 #ifndef NVM_FRONTEND_TOKEN_H
 #define NVM_FRONTEND_TOKEN_H
 
-#include "ir/function.h"
+#include "ir/metadata.h"
+#include "ir/value.h"
 
 /* A token. `begin` and `length` are of its payload: names without sigil and quotes, strings
  * without quotes. */

@@ -6,7 +6,7 @@
 #ifndef NVM_IR_EVAL_H
 #define NVM_IR_EVAL_H
 
-#include "ir/function.h"
+#include "ir/module.h"
 #include "support/float.h"
 
 /* A scalar of up to 128 bits, zero above its width. */

@@ -5,6 +5,7 @@
 #define NVM_IR_EVALINTRINSIC_H
 
 #include "ir/eval.h"
+#include "ir/function.h"
 #include "ir/intrinsic.h"
 
 /* One lane. `result` and `operand` are the scalar types of the result and of the first argument;

@@ -5,6 +5,7 @@
 #ifndef NVM_IR_METADATA_H
 #define NVM_IR_METADATA_H
 
+#include "ir/type.h"
 #include "ir/value.h"
 
 /* A metadata operand: a string, a node, a value. {0} is `null` (or "none"). */

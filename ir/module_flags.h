@@ -2,7 +2,7 @@
 #ifndef NVM_IR_MODULE_FLAGS_H
 #define NVM_IR_MODULE_FLAGS_H
 
-#include "ir/function.h"
+#include "ir/module.h"
 
 enum flag_behaviour {
   FLAG_ERROR = 1,

@@ -2,7 +2,8 @@
 #ifndef NVM_IR_VALUE_H
 #define NVM_IR_VALUE_H
 
-#include "ir/type.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 enum value_kind {
   VALUE_NONE,   /* no value; index 0 */

@@ -9,7 +9,7 @@
   columns     C and grammars have at most 100 columns, rows of tables at most 140
   names       an external function's name begins with its file's or its folder's (NAMED_AT_LEAST, %)
   circles     files of one folder do not call each other in circles (CIRCLE_AT_MOST files)
-  includes    no large header is included for a single name
+  includes    no large header is included for a single name, unless it is a struct
   prototypes  every function in a header is explained by a comment
   recipes     what builds the product asks for no Python: a C compiler, make, re2c and bison do
   root        the root holds what people look for there, and no scratch files
@@ -142,7 +142,7 @@ def check_lengths(_build):
             yield f"{path}:{first}: {name} has {int(last) - int(first) + 1} lines"
 
 
-COLUMNS = {".c": 100, ".h": 100, ".y": 100, ".re": 100, ".rules": 100, ".def": 140}
+COLUMNS = {".c": 100, ".h": 100, ".y": 100, ".re": 100, ".rules": 100, ".def": 140}  # words of 80 and more cannot be broken
 
 
 def check_columns(_build):
@@ -151,16 +151,16 @@ def check_columns(_build):
         if limit is None or not os.path.isfile(path):
             continue
         for number, line in enumerate(lines_of(path), 1):
-            if len(line) > limit:
+            if len(line) > limit and max(map(len, line.split())) < 80:
                 yield f"{path}:{number}: {len(line)} columns, more than {limit}"
 
 
 # Folder -> least share of external functions, in percent, whose name begins with the name of their
 # file, of its first word, or of their folder. These only grow.
-NAMED_AT_LEAST = {"support": 0, "ir": 0, "target": 0, "analysis": 0, "opt": 0, "codegen": 0, "sim": 0, "ptx": 0,
-                  "frontend": 0}
+NAMED_AT_LEAST = {"support": 90, "ir": 60, "target": 45, "analysis": 95, "opt": 75, "codegen": 95, "sim": 95, "ptx": 50,
+                  "frontend": 95}
 # Folder -> most files in one circle of calls. These only shrink.
-CIRCLE_AT_MOST = {"codegen": 99, "sim": 99}
+CIRCLE_AT_MOST = {"codegen": 2, "sim": 1}
 
 
 def object_symbols(build, folder):
@@ -261,11 +261,11 @@ def check_includes(_build):
                 continue
             if name not in declared:
                 declared[name] = declared_in(name)
-            if len(declared[name]) < LARGE_HEADER:
+            if len(declared[name]) < LARGE_HEADER or re.search(r'^#include "\w+[.]inc"', "\n".join(lines_of(name)), re.M):
                 continue
             used = declared[name] & set(re.findall(r"\w+", text))
-            if len(used) <= 1:
-                yield f"{path}: includes {name} ({len(declared[name])} names) for {' '.join(used) or 'nothing'}"
+            if len(used) == 1 and not re.search(rf"^struct ({'|'.join(used)}) {{", "\n".join(lines_of(name)), re.M):
+                yield f"{path}: includes {name} ({len(declared[name])} names) for {''.join(used)}"
 
 
 PROTOTYPE = re.compile(r"^(?!typedef\b|static\b|extern\b|struct \w+ \{|enum \w+ \{)[a-z_A-Z][\w\s*]*?[\s*]\**(\w+)\([^{]*$")
@@ -320,8 +320,8 @@ def check_spelling(_build):
 
 CHECKS = {
     "layers": check_layers, "globals": check_globals, "exports": check_exports,
-    "calls": check_calls, "lengths": check_lengths, "names": check_names,
-    "circles": check_circles, "prototypes": check_prototypes,
+    "calls": check_calls, "lengths": check_lengths, "columns": check_columns, "names": check_names,
+    "circles": check_circles, "includes": check_includes, "prototypes": check_prototypes,
     "recipes": check_recipes, "root": check_root, "spelling": check_spelling,
 }
 

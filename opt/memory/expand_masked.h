@@ -2,7 +2,7 @@
 #ifndef NVM_OPT_EXPAND_MASKED_H
 #define NVM_OPT_EXPAND_MASKED_H
 
-#include "ir/function.h"
+#include "ir/module.h"
 
 /* Expands all functions of m. False when out of memory. */
 bool expand_masked(struct nvm_module *m);

@@ -2,7 +2,7 @@
 #ifndef NVM_OPT_EXPAND_INTEGERS_H
 #define NVM_OPT_EXPAND_INTEGERS_H
 
-#include "ir/function.h"
+#include "ir/module.h"
 #include "support/diag.h"
 
 /* Expands all functions of m. NVM_REFUSED: an operation that has no expansion was reported to

@@ -144,7 +144,8 @@ static void bytes(void **state) {
                                                  "  %b = getelementptr i64, ptr %o, i64 %j\n" LOADS(
                                                      "ptr %a", "ptr %b")),
                    ALIAS_NO);
-  const char *narrow = DEVICE("ptr %p, i32 %n") "  %m = add %s  i32 %n, 1\n  %i = sext i32 %n to i64\n"
+  const char *narrow = DEVICE("ptr %p, i32 %n") "  %m = add %s  i32 %n, 1\n"
+                       "  %i = sext i32 %n to i64\n"
                        "  %j = sext i32 %m to i64\n" AT("%a", "i32", "%i") AT("%b", "i32", "%j")
                        LOADS("ptr %a", "ptr %b");
   char text[2048];

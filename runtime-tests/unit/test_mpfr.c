@@ -1,7 +1,7 @@
-/* ir/evalfloat.h and the model of the approximate instructions (sim/machine/special.h) against MPFR, which
- * computes with any number of bits and rounds once: every operation in the four directions that it
- * knows, in all formats, on edge values with each other and on random ones. Skipped where MPFR is
- * not installed (the Makefile looks for it). */
+/* ir/evalfloat.h and the model of the approximate instructions (sim/machine/special.h) against
+ * MPFR, which computes with any number of bits and rounds once: every operation in the four
+ * directions that it knows, in all formats, on edge values with each other and on random ones.
+ * Skipped where MPFR is not installed (the Makefile looks for it). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static void same(const char *what, int f, int mode, uint64_t a, uint64_t b, uint
 }
 
 /* --- operations
- * ---------------------------------------------------------------------------------------------------
+ * -----------------------------------------------------------------------------------------
  */
 
 static void two_operands(int f, uint64_t a, uint64_t b) {

@@ -1,5 +1,5 @@
-/* ir/evalfloat and sim/machine/special against the host's own arithmetic, in all rounding modes: edge
- * values with each other, and random ones. */
+/* ir/evalfloat and sim/machine/special against the host's own arithmetic, in all rounding modes:
+ * edge values with each other, and random ones. */
 #include <fenv.h>
 #include <math.h>
 #include <setjmp.h>

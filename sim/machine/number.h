@@ -3,7 +3,7 @@
 #define NVM_SIM_MACHINE_NUMBER_H
 
 #include "ir/evalfloat.h"
-#include "sim/machine/code.h"
+#include "ptx/ops.h"
 #include "sim/machine/special.h"
 
 static inline float number_float(uint64_t bits) {

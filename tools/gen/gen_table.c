@@ -119,9 +119,9 @@ static bool read_rows(bool indented, void (*read)(char *text)) {
     }
     size_t n = strlen(line);
     open = line[n - 1] == '\\';
-    gen_add(&row, "%s", goes_on ? " " : "");
-    const char *from = goes_on ? gen_trim(line) : line;
-    gen_add_bytes(&row, from, strlen(from) - open);
+    if (open) line[n - 1] = '\0';
+    while (open && n > 1 && line[n - 2] == ' ') line[--n - 1] = '\0';
+    gen_add(&row, "%s%s", goes_on ? " " : "", goes_on ? gen_trim(line) : line);
   }
   end_row(&row, read);
   bool good = !ferror(file);
