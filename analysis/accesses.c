@@ -34,9 +34,9 @@ bool accesses_collect(struct accesses *a, const struct nvm_function *f, struct a
                          .end = arena_alloc(arena, f->blocks.count * sizeof *a->end),
                          .at = arena_alloc(arena, f->insts.count * sizeof *a->at)};
   if (!a->first || !a->end || !a->at) return false;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     a->first[b.index] = a->list.count;
-    FOR_EACH_INST(f, b, i) {
+    FOR_EACH_INST (f, b, i) {
       uint32_t effects = effects_on_memory(f, i);
       if (effects && !add(a, f, e, i, effects, kinds, arena)) return false;
     }

@@ -16,19 +16,19 @@ static bool survey(struct callers *c, const struct nvm_function *f, uint32_t n,
   open_function(c, f->prefix);
   open_function(c, f->prologue);
   open_function(c, f->personality);
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, id) {
-    const struct nvm_inst *i = function_inst(f, id);
-    uint32_t count = i->operand_count - (i->op == OP_CALL);
-    for (uint32_t k = 0; k < count; k++) open_function(c, inst_operand(f, i, k));
-    uint32_t callee = callers_closed_callee(c, f, i);
-    if (callee == 0) continue;
-    struct caller call = {n, id, c->first[callee]};
-    if (!type_equal(call_site_of(f, i)->function_type, f->module->functions.data[callee]->type))
-      c->open[callee] = true;
-    c->first[callee] = c->calls.count;
-    if (!VEC_PUSH(arena, &c->calls, call)) return false;
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      uint32_t count = i->operand_count - (i->op == OP_CALL);
+      for (uint32_t k = 0; k < count; k++) open_function(c, inst_operand(f, i, k));
+      uint32_t callee = callers_closed_callee(c, f, i);
+      if (callee == 0) continue;
+      struct caller call = {n, id, c->first[callee]};
+      if (!type_equal(call_site_of(f, i)->function_type, f->module->functions.data[callee]->type))
+        c->open[callee] = true;
+      c->first[callee] = c->calls.count;
+      if (!VEC_PUSH(arena, &c->calls, call)) return false;
+    }
   return true;
 }
 

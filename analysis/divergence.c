@@ -76,7 +76,7 @@ static uint32_t number_blocks(struct finder *s, struct nvm_block *order) {
   uint32_t *next = arena_alloc(s->arena, s->f->blocks.count * sizeof *next),
            count = 0; /* the next edge, plus 1 */
   if (!stack || !next) return 0;
-  FOR_EACH_BLOCK(s->f, end) {
+  FOR_EACH_BLOCK (s->f, end) {
     uint32_t depth = 0;
     if (block_successor_count(s->f, end) || !dominance_reachable(d, end)) continue;
     stack[depth++] = end.index;
@@ -137,8 +137,8 @@ static bool differs(struct finder *s, uint32_t i) {
 }
 
 static bool phis_differ(struct finder *s, struct nvm_block b) {
-  FOR_EACH_PHI(s->f, b, i)
-  if (!differs(s, i.index)) return false;
+  FOR_EACH_PHI (s->f, b, i)
+    if (!differs(s, i.index)) return false;
   return true;
 }
 
@@ -148,12 +148,13 @@ static bool leave_loop(struct finder *s, uint32_t n) {
   if (s->left[n]) return true;
   s->left[n] = true;
   for (uint32_t k = 0; k < l->block_count; k++)
-    FOR_EACH_INST(s->f, s->loops->blocks[l->first_block + k], i)
-  for (uint32_t u = s->uses.first[i.index]; u < s->uses.first[i.index + 1]; u++) {
-    struct nvm_inst_id user = s->uses.users[u];
-    if (!loops_contains(s->loops, n, function_inst(s->f, user)->block) && !differs(s, user.index))
-      return false;
-  }
+    FOR_EACH_INST (s->f, s->loops->blocks[l->first_block + k], i)
+      for (uint32_t u = s->uses.first[i.index]; u < s->uses.first[i.index + 1]; u++) {
+        struct nvm_inst_id user = s->uses.users[u];
+        if (!loops_contains(s->loops, n, function_inst(s->f, user)->block) &&
+            !differs(s, user.index))
+          return false;
+      }
   return true;
 }
 
@@ -190,14 +191,14 @@ static bool visit_user(struct finder *s, struct nvm_inst_id id) {
 
 static bool begin(struct finder *s) {
   const struct nvm_function *f = s->f;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, id) {
-    const struct nvm_inst *i = function_inst(f, id);
-    bool differ = !type_equal(i->type, TYPE_VOID) && is_source(f, i);
-    for (uint32_t k = 0; k < i->operand_count; k++)
-      differ |= value_kind(inst_operand(f, i, k)) == VALUE_ARG && !function_is_kernel(f);
-    if (differ && !visit_user(s, id)) return false;
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      bool differ = !type_equal(i->type, TYPE_VOID) && is_source(f, i);
+      for (uint32_t k = 0; k < i->operand_count; k++)
+        differ |= value_kind(inst_operand(f, i, k)) == VALUE_ARG && !function_is_kernel(f);
+      if (differ && !visit_user(s, id)) return false;
+    }
   return true;
 }
 

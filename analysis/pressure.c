@@ -130,20 +130,20 @@ bool pressure_compute(struct pressure *p, const struct nvm_function *f, const st
     if (!(*by_inst[k] = arena_alloc(arena, f->insts.count * sizeof(uint32_t)))) return false;
   c.last = arena_alloc(arena, f->blocks.count * sizeof *c.last);
   if (!c.last || !uses_build_with_arguments(&c.uses, f, arena)) return false;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     uint32_t position = 0;
-    FOR_EACH_INST(f, b, i) c.position[i.index] = ++position;
+    FOR_EACH_INST (f, b, i) c.position[i.index] = ++position;
   }
   for (uint32_t k = 0; !function_is_kernel(f) && k < function_arg_count(f); k++)
     if (!follow(&c, value_of_arg(k), f->entry, true)) return false;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    if (!dominance_reachable(d, b) || inst->op == OP_ALLOCA || pressure_is_offset(f, inst))
-      continue;
-    if (!follow(&c, value_of_inst(i), b, inst->op == OP_PHI)) return false;
-  }
-  FOR_EACH_BLOCK(f, b)
-  if (dominance_reachable(d, b)) count_block(&c, b);
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (!dominance_reachable(d, b) || inst->op == OP_ALLOCA || pressure_is_offset(f, inst))
+        continue;
+      if (!follow(&c, value_of_inst(i), b, inst->op == OP_PHI)) return false;
+    }
+  FOR_EACH_BLOCK (f, b)
+    if (dominance_reachable(d, b)) count_block(&c, b);
   return true;
 }

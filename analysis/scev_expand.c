@@ -36,7 +36,7 @@ static struct nvm_value resized(struct expander *x, struct nvm_value v, bool is_
 static struct nvm_value iteration(struct expander *x, uint32_t loop) {
   struct nvm_block header = x->e->loops->data[loop].header;
   if (!loops_contains(x->e->loops, loop, function_inst(x->f, x->before)->block)) return VALUE_NULL;
-  FOR_EACH_PHI(x->f, header, i) {
+  FOR_EACH_PHI (x->f, header, i) {
     struct nvm_value phi = value_of_inst(i), n;
     int64_t step;
     for (enum scev_mode mode = SCEV_PLAIN; mode < SCEV_MODES; mode++) {

@@ -293,7 +293,7 @@ static bool is_finite(const struct scev_env *e, uint32_t n) {
                   function_attribute(f, ATTR_MUSTPROGRESS);
   if (!promised || l->block_count > MOST_BLOCKS_SEARCHED) return false;
   for (uint32_t k = 0; k < l->block_count; k++)
-    FOR_EACH_INST(f, e->loops->blocks[l->first_block + k], i) {
+    FOR_EACH_INST (f, e->loops->blocks[l->first_block + k], i) {
       const struct nvm_inst *inst = function_inst(f, i);
       bool store = inst->op == OP_STORE && effects_is_plain_access(inst);
       if (!store && !op_is_terminator((enum op)inst->op) && inst->op != OP_DBG_RECORD &&
@@ -486,7 +486,7 @@ static uint64_t most_by_ranges(const struct counting *c, struct range from) {
 
 /* Whether T is a phi plus its step, the phi starts at `start`, and neither wraps. */
 static bool phi_starts_at(const struct counting *c, struct scev start, bool is_signed) {
-  FOR_EACH_PHI(c->e->f, c->header, i) {
+  FOR_EACH_PHI (c->e->f, c->header, i) {
     struct recurrence r;
     struct nvm_value phi = value_of_inst(i);
     if (!scev_recurrence(c->e, phi, &r) || !value_equal(r.next, c->tested)) continue;

@@ -52,11 +52,11 @@ bool uses_build(struct uses *u, const struct nvm_function *f, struct arena *aren
 bool uses_build_with_arguments(struct uses *u, const struct nvm_function *f, struct arena *arena) {
   uint32_t *counts = arena_alloc(arena, (function_arg_count(f) + 1) * sizeof *counts);
   if (!counts) return false;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i)
-  for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++) {
-    struct nvm_value v = inst_operand(f, function_inst(f, i), k);
-    if (value_kind(v) == VALUE_ARG) counts[value_index(v)]++;
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i)
+      for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, function_inst(f, i), k);
+        if (value_kind(v) == VALUE_ARG) counts[value_index(v)]++;
+      }
   return build(u, f, counts, arena);
 }

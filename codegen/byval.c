@@ -42,38 +42,38 @@ static bool reads_in_place(const struct lower *l, const struct nvm_inst *i, uint
  * are used in any other way. True if something changed. */
 static bool follow_params(struct lower *l, uint32_t *base_of, bool *candidate) {
   bool changed = false;
-  FOR_EACH_BLOCK(l->f, b)
-  FOR_EACH_INST(l->f, b, id) {
-    const struct nvm_inst *i = function_inst(l->f, id);
-    for (uint32_t k = 0; k < i->operand_count; k++) {
-      uint32_t base = base_argument(base_of, candidate, inst_operand(l->f, i, k));
-      if (base == 0 || !candidate[base - 1]) continue;
-      if (!reads_in_place(l, i, k)) {
-        candidate[base - 1] = false;
-        changed = true;
-      } else if ((i->op == OP_GEP || is_join(i)) && base_of[id.index] == 0) {
-        base_of[id.index] = base;
-        changed = true;
+  FOR_EACH_BLOCK (l->f, b)
+    FOR_EACH_INST (l->f, b, id) {
+      const struct nvm_inst *i = function_inst(l->f, id);
+      for (uint32_t k = 0; k < i->operand_count; k++) {
+        uint32_t base = base_argument(base_of, candidate, inst_operand(l->f, i, k));
+        if (base == 0 || !candidate[base - 1]) continue;
+        if (!reads_in_place(l, i, k)) {
+          candidate[base - 1] = false;
+          changed = true;
+        } else if ((i->op == OP_GEP || is_join(i)) && base_of[id.index] == 0) {
+          base_of[id.index] = base;
+          changed = true;
+        }
       }
     }
-  }
   return changed;
 }
 
 /* Rejects arguments whose address is joined with another one. */
 static void check_joins(const struct lower *l, const uint32_t *base_of, bool *candidate) {
-  FOR_EACH_BLOCK(l->f, b)
-  FOR_EACH_INST(l->f, b, id) {
-    const struct nvm_inst *i = function_inst(l->f, id);
-    uint32_t base = is_join(i) ? base_of[id.index] : 0;
-    for (uint32_t k = i->op == OP_SELECT; base && k < i->operand_count;
-         k += i->op == OP_PHI ? 2 : 1) {
-      uint32_t other = base_argument(base_of, candidate, inst_operand(l->f, i, k));
-      if (other == base) continue;
-      candidate[base - 1] = false;
-      if (other) candidate[other - 1] = false;
+  FOR_EACH_BLOCK (l->f, b)
+    FOR_EACH_INST (l->f, b, id) {
+      const struct nvm_inst *i = function_inst(l->f, id);
+      uint32_t base = is_join(i) ? base_of[id.index] : 0;
+      for (uint32_t k = i->op == OP_SELECT; base && k < i->operand_count;
+           k += i->op == OP_PHI ? 2 : 1) {
+        uint32_t other = base_argument(base_of, candidate, inst_operand(l->f, i, k));
+        if (other == base) continue;
+        candidate[base - 1] = false;
+        if (other) candidate[other - 1] = false;
+      }
     }
-  }
 }
 
 /* One walk follows all chains of addresses whose blocks are in order. */

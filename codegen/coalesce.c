@@ -243,7 +243,7 @@ static void add_read(struct coalescer *c, struct nvm_value v, struct live at, ui
 static void collect_reads(struct coalescer *c, struct nvm_block b) {
   struct lower *l = c->l;
   uint32_t n = 0;
-  FOR_EACH_INST(l->f, b, id) {
+  FOR_EACH_INST (l->f, b, id) {
     const struct nvm_inst *i = function_inst(l->f, id);
     c->position[id.index] = i->op == OP_PHI ? 0 : ++n;
     for (uint32_t k = 0; k < i->operand_count && l->selection[id.index].wanted; k++) {
@@ -386,9 +386,9 @@ void coalesce_function(struct lower *l) {
   struct coalescer c = {.l = l, .steps_left = 64 * ((uint64_t)f->insts.count + f->blocks.count)};
   uint32_t insts = f->insts.count, blocks = f->blocks.count;
   bool any = false;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     any |= phi_in_block(l, b);
-    FOR_EACH_INST(f, b, i) any |= is_assembly(l, i);
+    FOR_EACH_INST (f, b, i) any |= is_assembly(l, i);
   }
   if (!any) return;
   c.position = arena_alloc(arena, insts * sizeof *c.position);
@@ -399,17 +399,18 @@ void coalesce_function(struct lower *l) {
   if (arena->failed || !VEC_PUSH(arena, &c.candidates, (struct candidate){.members = 1}) ||
       !VEC_PUSH(arena, &c.reads, (struct read){.next = 0}))
     return;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_PHI(f, b, i) {
-    const struct nvm_inst *phi = function_inst(f, i);
-    if (!l->selection[i.index].wanted) continue;
-    add_candidate(&c, value_of_inst(i));
-    for (uint32_t k = 0; k < phi->operand_count; k += 2) add_candidate(&c, inst_operand(f, phi, k));
-  }
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i)
-  if (l->selection[i.index].wanted && is_assembly(l, i)) add_assembly(&c, i);
-  FOR_EACH_BLOCK(f, b) collect_reads(&c, b);
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_PHI (f, b, i) {
+      const struct nvm_inst *phi = function_inst(f, i);
+      if (!l->selection[i.index].wanted) continue;
+      add_candidate(&c, value_of_inst(i));
+      for (uint32_t k = 0; k < phi->operand_count; k += 2)
+        add_candidate(&c, inst_operand(f, phi, k));
+    }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i)
+      if (l->selection[i.index].wanted && is_assembly(l, i)) add_assembly(&c, i);
+  FOR_EACH_BLOCK (f, b) collect_reads(&c, b);
   place_results(&c);
   if (c.steps_left == 0 || arena->failed) return; /* not all reads were found */
   for (uint32_t n = 1; n < c.candidates.count && !arena->failed; n++) find_live(&c, n);

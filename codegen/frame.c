@@ -86,10 +86,11 @@ static uint64_t base_of(const struct frame_sharing *w, struct nvm_value v) {
 static bool find_bases(struct frame_sharing *w) {
   VEC(struct nvm_inst_id) addresses = {0};
   bool changed = true;
-  FOR_EACH_BLOCK(w->f, b)
-  FOR_EACH_INST(w->f, b, i)
-  if (is_address(w->f, function_inst(w->f, i)) && !VEC_PUSH(&w->l->function_arena, &addresses, i))
-    return false;
+  FOR_EACH_BLOCK (w->f, b)
+    FOR_EACH_INST (w->f, b, i)
+      if (is_address(w->f, function_inst(w->f, i)) &&
+          !VEC_PUSH(&w->l->function_arena, &addresses, i))
+        return false;
   for (int round = 0; changed; round++) {
     changed = false;
     for (uint32_t n = 0; n < addresses.count; n++) {
@@ -129,9 +130,9 @@ static enum use use_kind(const struct nvm_function *f, const struct nvm_inst *i,
 }
 
 static bool note_events(struct frame_sharing *w) {
-  FOR_EACH_BLOCK(w->f, b) {
+  FOR_EACH_BLOCK (w->f, b) {
     w->first_event[b.index] = w->events.count;
-    FOR_EACH_INST(w->f, b, id) {
+    FOR_EACH_INST (w->f, b, id) {
       const struct nvm_inst *i = function_inst(w->f, id);
       struct event e = {.variables = 0};
       for (uint32_t k = 0; k < i->operand_count; k++) {
@@ -216,7 +217,7 @@ static void set_apart(struct frame_sharing *w, uint64_t some, uint64_t others) {
 }
 
 static void find_conflicts(struct frame_sharing *w) {
-  FOR_EACH_BLOCK(w->f, b) {
+  FOR_EACH_BLOCK (w->f, b) {
     uint64_t held = neighbours(w, true, b);
     for (uint32_t k = w->first_event[b.index]; k < w->end_event[b.index]; k++) {
       const struct event *e = &w->events.data[k];
@@ -279,7 +280,7 @@ bool frame_plan(struct lower *l) {
   frame->name = module_str(l->module, "__local_depot");
   frame->places = arena_alloc(&l->function_arena, f->insts.count * sizeof *frame->places);
   if (!frame->places) return false;
-  FOR_EACH_INST(f, f->entry, i) {
+  FOR_EACH_INST (f, f->entry, i) {
     struct variable v = {.inst = i, .over = w.variables.count};
     if (!is_fixed_alloca(l, function_inst(f, i), &v.bytes)) continue;
     v.align = alloca_align(l->f, function_inst(f, i));

@@ -17,16 +17,16 @@ static bool plan_registers(struct lower *l) {
   uint64_t parts = 1;
   for (uint32_t a = 0; a < function_arg_count(f); a++)
     parts += part_list(l, function_arg_type(f, a)).count;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    if (!l->selection[i.index].wanted) continue;
-    parts += part_list(l, inst->type).count;
-    for (uint32_t k = 0; k < inst->operand_count; k++) {
-      struct nvm_value v = inst_operand(f, inst, k);
-      if (value_kind(v) == VALUE_CONST) part_list(l, value_type(f, v));
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (!l->selection[i.index].wanted) continue;
+      parts += part_list(l, inst->type).count;
+      for (uint32_t k = 0; k < inst->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, inst, k);
+        if (value_kind(v) == VALUE_CONST) part_list(l, value_type(f, v));
+      }
     }
-  }
   l->inst_regs = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->inst_regs);
   l->arg_regs = arena_alloc(&l->function_arena, (function_arg_count(f) + 1) * sizeof *l->arg_regs);
   if (!l->inst_regs || !l->arg_regs) return false;
@@ -39,8 +39,7 @@ static bool plan_labels(struct lower *l) {
   const struct nvm_function *f = l->f;
   l->block_labels = arena_alloc(&l->function_arena, f->blocks.count * sizeof *l->block_labels);
   if (!l->block_labels) return false;
-  FOR_EACH_BLOCK(f, b)
-  l->block_labels[b.index] = ptx_new_label(l->pf, function_block(f, b)->name);
+  FOR_EACH_BLOCK (f, b) l->block_labels[b.index] = ptx_new_label(l->pf, function_block(f, b)->name);
   return true;
 }
 
@@ -201,7 +200,7 @@ static void lower_one(struct lower *l, struct nvm_inst_id i) {
 static bool *find_rolled_loops(struct lower *l) {
   bool *rolled = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *rolled);
   if (!rolled) return NULL;
-  FOR_EACH_BLOCK(l->f, b) {
+  FOR_EACH_BLOCK (l->f, b) {
     struct nvm_meta hints = loops_hints_of(l->f, block_terminator(l->f, b));
     if (!loops_hint(l->f, hints, "llvm.loop.unroll.disable").given) continue;
     for (uint32_t k = 0, count = block_successor_count(l->f, b); k < count; k++) {
@@ -217,8 +216,8 @@ static void lower_block(struct lower *l, struct nvm_block b, bool is_rolled) {
   if (is_rolled) ptx_add_text(l->pf, PTX_PRAGMA, (struct nvm_text){"nounroll", strlen("nounroll")});
   verbose_block(l, b);
   params_read(l, b);
-  FOR_EACH_INST(l->f, b, i)
-  if (l->selection[i.index].wanted) lower_one(l, i);
+  FOR_EACH_INST (l->f, b, i)
+    if (l->selection[i.index].wanted) lower_one(l, i);
 }
 
 static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_function *pf) {
@@ -250,7 +249,7 @@ enum nvm_status function_lower(struct lower *l, struct nvm_function *f) {
   if (!legalize_function(f) || !begin_function(l, f, &pf)) return NVM_OUT_OF_MEMORY;
   const bool *rolled = find_rolled_loops(l);
   if (!rolled) return NVM_OUT_OF_MEMORY;
-  FOR_EACH_BLOCK(f, b) lower_block(l, b, rolled[b.index]);
+  FOR_EACH_BLOCK (f, b) lower_block(l, b, rolled[b.index]);
   pairs_widen_registers(l);
   frame_declare(l);
   if (l->is_bug) return NVM_BUG;

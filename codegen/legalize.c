@@ -143,8 +143,7 @@ void legalize_aliases(struct nvm_module *m) {
 }
 
 bool legalize_function(struct nvm_function *f) {
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i)
-  legalize_inst(f, i);
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) legalize_inst(f, i);
   return !module_out_of_memory(f->module);
 }

@@ -148,21 +148,21 @@ static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
   struct nvm_block *place = arena_alloc(&l->function_arena, (count + 1) * sizeof *place);
   bool choose = function_is_kernel(f) && f->entry.index != f->last_block.index;
   if (!place || l->function_arena.failed) return NULL;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, id) {
-    const struct nvm_inst *i = function_inst(f, id);
-    for (uint32_t k = 0; k < i->operand_count; k++) {
-      struct nvm_value v = inst_operand(f, i, k);
-      if (value_kind(v) != VALUE_ARG) continue;
-      struct nvm_block *at = &place[value_index(v)];
-      struct nvm_block use =
-          i->op == OP_PHI ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
-      if (!choose || !dominance_reachable(d, use)) use = f->entry;
-      if (at->index == 0) *at = use;
-      while (choose && (l->loops.innermost[at->index] || !dominance_dominates(d, *at, use)))
-        *at = d->immediate[at->index];
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      for (uint32_t k = 0; k < i->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, i, k);
+        if (value_kind(v) != VALUE_ARG) continue;
+        struct nvm_block *at = &place[value_index(v)];
+        struct nvm_block use =
+            i->op == OP_PHI ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
+        if (!choose || !dominance_reachable(d, use)) use = f->entry;
+        if (at->index == 0) *at = use;
+        while (choose && (l->loops.innermost[at->index] || !dominance_dominates(d, *at, use)))
+          *at = d->immediate[at->index];
+      }
     }
-  }
   return place;
 }
 

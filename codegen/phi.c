@@ -134,9 +134,9 @@ bool phi_plan(struct lower *l) {
   if (!e->start || !l->block_rank) return false;
   uint32_t rank = 0;
   for (int pass = 0; pass < 2; pass++) {
-    FOR_EACH_BLOCK(f, b) {
+    FOR_EACH_BLOCK (f, b) {
       if (pass == 0) l->block_rank[b.index] = rank++;
-      FOR_EACH_PHI(f, b, i) {
+      FOR_EACH_PHI (f, b, i) {
         const struct nvm_inst *phi = function_inst(f, i);
         for (uint32_t k = 0; k < phi->operand_count; k += 2) {
           uint32_t from = value_index(inst_operand(f, phi, k + 1));

@@ -326,12 +326,12 @@ bool select_function(struct lower *l) {
   l->selection = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->selection);
   s.stack = arena_alloc(&l->function_arena, f->insts.count * sizeof *s.stack);
   if (!l->selection || !s.stack) return false;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    if (!effects_must_stay(f, inst) || effects_is_debug(f, inst)) continue;
-    want(&s, value_of_inst(i));
-    while (s.depth) want_operands(&s, &f->insts.data[s.stack[--s.depth]]);
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (!effects_must_stay(f, inst) || effects_is_debug(f, inst)) continue;
+      want(&s, value_of_inst(i));
+      while (s.depth) want_operands(&s, &f->insts.data[s.stack[--s.depth]]);
+    }
   return !l->function_arena.failed;
 }

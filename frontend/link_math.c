@@ -216,9 +216,9 @@ bool link_math(struct nvm_module *into, const struct nvm_module *library) {
     any = row_of(into->functions.data[n]->intrinsic) != NULL;
   for (uint32_t n = 1, end = into->functions.count; any && n < end; n++) {
     struct nvm_function *f = into->functions.data[n];
-    FOR_EACH_BLOCK(f, b)
-    FOR_EACH_INST(f, b, i)
-    if (function_inst(f, i)->op == OP_CALL) link_call(f, i, library);
+    FOR_EACH_BLOCK (f, b)
+      FOR_EACH_INST (f, b, i)
+        if (function_inst(f, i)->op == OP_CALL) link_call(f, i, library);
   }
   return !module_out_of_memory(into);
 }

@@ -29,7 +29,7 @@ static bool predecessors_compute(struct dominance *d, const struct nvm_function 
   d->first_predecessor = arena_alloc(a, ((size_t)f->blocks.count + 2) * sizeof(uint32_t));
   if (!d->first_predecessor) return false;
   uint32_t *first = d->first_predecessor + 1; /* one ahead: filling moves each to its end */
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     uint32_t count = block_successor_count(f, b);
     edges += count;
     for (uint32_t k = 0; k < count; k++) first[block_successor(f, b, k).index]++;
@@ -42,7 +42,7 @@ static bool predecessors_compute(struct dominance *d, const struct nvm_function 
   }
   d->predecessors = arena_alloc(a, (size_t)edges * sizeof *d->predecessors);
   if (!d->predecessors) return false;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     uint32_t count = block_successor_count(f, b);
     for (uint32_t k = 0; k < count; k++) {
       uint32_t to = block_successor(f, b, k).index;

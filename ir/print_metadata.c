@@ -107,12 +107,13 @@ static void reach_operands(struct reach *r, const struct nvm_function *f,
 
 static void reach_function(struct reach *r, const struct nvm_function *f) {
   reach_attachments(r, f->symbol.attachments);
-  FOR_EACH_BLOCK(f, b) FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    if (inst->op == OP_CALL || inst->op == OP_DBG_RECORD) reach_operands(r, f, inst);
-    if (i.index < f->locations.count) reach_item(r, f->locations.data[i.index]);
-    if (i.index < f->attachments.count) reach_attachments(r, f->attachments.data[i.index]);
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (inst->op == OP_CALL || inst->op == OP_DBG_RECORD) reach_operands(r, f, inst);
+      if (i.index < f->locations.count) reach_item(r, f->locations.data[i.index]);
+      if (i.index < f->attachments.count) reach_attachments(r, f->attachments.data[i.index]);
+    }
 }
 
 static void reach_symbols(struct reach *r, enum value_kind kind) {

@@ -72,9 +72,9 @@ static void number_locals(struct printer *p, const struct nvm_function *f) {
     struct nvm_str name = f->arg_names ? f->arg_names[i] : (struct nvm_str){0};
     p->arg_numbers.data[i] = number_local(p, name, &next);
   }
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     p->block_numbers.data[b.index] = number_local(p, function_block(f, b)->name, &next);
-    FOR_EACH_INST(f, b, i) {
+    FOR_EACH_INST (f, b, i) {
       if (type_equal(function_inst(f, i)->type, TYPE_VOID)) continue;
       struct nvm_str name = i.index < f->names.count ? f->names.data[i.index] : (struct nvm_str){0};
       p->inst_numbers.data[i.index] = number_local(p, name, &next);
@@ -229,9 +229,9 @@ static void print_one_function(struct printer *p, struct nvm_value symbol) {
   if (!declared) {
     print_attachments(p, " ", (struct nvm_meta){0}, f->symbol.attachments);
     print_word(p, " {");
-    FOR_EACH_BLOCK(f, b) {
+    FOR_EACH_BLOCK (f, b) {
       print_label(p, f, b);
-      FOR_EACH_INST(f, b, i) print_inst_line(p, i);
+      FOR_EACH_INST (f, b, i) print_inst_line(p, i);
     }
     print_char(p, '}');
   }
@@ -338,12 +338,13 @@ enum nvm_status print_inst(const struct nvm_function *f, struct nvm_inst_id i,
 
 enum nvm_status print_insts(const struct nvm_function *f, struct textbuf *out, uint32_t *end) {
   struct printer p;
-  if (printer_begin(&p, f->module, out) && print_enter_function(&p, f)) FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    print_inst_text(&p, i);
-    end[i.index] = (uint32_t)out->length;
-    textbuf_char(out, '\0');
-  }
+  if (printer_begin(&p, f->module, out) && print_enter_function(&p, f))
+    FOR_EACH_BLOCK (f, b)
+      FOR_EACH_INST (f, b, i) {
+        print_inst_text(&p, i);
+        end[i.index] = (uint32_t)out->length;
+        textbuf_char(out, '\0');
+      }
   return printer_end(&p);
 }
 
@@ -390,12 +391,12 @@ enum nvm_status print_cfg(const struct nvm_function *f, struct textbuf *out) {
   textbuf_format(out, "digraph \"%t\" {\n  node [shape=box, fontname=monospace];\n",
                  (struct nvm_text){text.bytes, text.length});
   text.length = 0;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     textbuf_format(out, "  b%u [label=\"", b.index);
     print_operand(&p, value_of_block(b));
     print_char(&p, ':');
     take_label(&p, out);
-    FOR_EACH_INST(f, b, i) {
+    FOR_EACH_INST (f, b, i) {
       print_word(&p, "  ");
       print_inst_text(&p, i);
       take_label(&p, out);

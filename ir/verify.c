@@ -180,7 +180,7 @@ static bool check_inst_links(struct body *y, struct nvm_block b, uint32_t *numbe
 static bool check_links(struct body *y) {
   uint32_t number = 0, blocks = 0;
   struct nvm_block last = {0};
-  FOR_EACH_BLOCK(y->f, b) {
+  FOR_EACH_BLOCK (y->f, b) {
     if (++blocks >= y->f->blocks.count || !block_is_live(y->f, b.index) ||
         function_block(y->f, b)->previous.index != last.index)
       return verify_fail(y->v, VERIFY_BLOCK_LINKS, NOWHERE, "a broken block list at %V",
@@ -220,7 +220,7 @@ static bool check_targets(struct body *y, struct nvm_inst_id id) {
 
 static bool check_block_shape(struct body *y, struct nvm_block b) {
   bool sound = true, phis = true;
-  FOR_EACH_INST(y->f, b, id) {
+  FOR_EACH_INST (y->f, b, id) {
     const struct nvm_inst *i = function_inst(y->f, id);
     bool last = inst_is_none(i->next), terminator = op_is_terminator((enum op)i->op);
     if (last != terminator)
@@ -495,7 +495,7 @@ static bool body_allocate(struct body *y) {
 static void check_flow(struct body *y) {
   uint32_t n = 0;
   if (!body_allocate(y)) return;
-  FOR_EACH_BLOCK(y->f, b) {
+  FOR_EACH_BLOCK (y->f, b) {
     check_phis(y, b);
     for (; n < y->far_count && function_inst(y->f, y->far[n])->block.index == b.index; n++)
       if (can_follow(y, function_inst(y->f, y->far[n]))) check_dominance(y, y->far[n]);
@@ -510,9 +510,9 @@ static void check_body(struct verifier *v) {
   y.far = arena_alloc(&v->function_arena, count * sizeof *y.far);
   if (!y.far || !check_links(&y)) return;
   bool sound = true;
-  FOR_EACH_BLOCK(v->f, b) sound &= check_block_shape(&y, b);
-  FOR_EACH_BLOCK(v->f, b)
-  FOR_EACH_INST(v->f, b, i) check_inst(&y, i);
+  FOR_EACH_BLOCK (v->f, b) sound &= check_block_shape(&y, b);
+  FOR_EACH_BLOCK (v->f, b)
+    FOR_EACH_INST (v->f, b, i) check_inst(&y, i);
   check_use_counts(&y);
   if (sound) check_flow(&y);
 }

@@ -122,7 +122,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length) {
 /* Independent of the order of edges: a pass that keeps the control flow may invert a branch. */
 static uint64_t hash_flow(const struct nvm_function *f) {
   uint64_t sum = 0;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     sum += hash_bytes(1, &b, sizeof b);
     for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++) {
       struct nvm_block edge[] = {b, block_successor(f, b, k)};

@@ -77,7 +77,7 @@ void remark(const struct pass_env *env, enum remark_kind kind, const struct nvm_
 }
 
 struct nvm_inst_id remark_at_block(const struct nvm_function *f, struct nvm_block b) {
-  FOR_EACH_INST(f, b, i)
-  if (f->locations.data[i.index].index) return i;
+  FOR_EACH_INST (f, b, i)
+    if (f->locations.data[i.index].index) return i;
   return block_terminator(f, b);
 }

@@ -77,8 +77,8 @@ void rewrite_local_metadata(struct nvm_function *f, struct nvm_inst_id i, rewrit
 
 void rewrite_all_metadata(struct nvm_function *f, rewrite_value *to, void *state) {
   if (!f->module->metadata.has_locals) return;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) rewrite_local_metadata(f, i, to, state);
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) rewrite_local_metadata(f, i, to, state);
 }
 
 static struct nvm_value replacement(void *state, struct nvm_value v) {
@@ -103,7 +103,7 @@ void rewrite_apply(struct rewrite *r) {
   if (block_is_none(b)) b = start = f->entry;
   uint64_t named = remove_replaced(r);
   while (named || metadata) {
-    FOR_EACH_INST(f, b, i) {
+    FOR_EACH_INST (f, b, i) {
       named -= rewrite_operands(r, i);
       if (metadata) rewrite_local_metadata(r->f, i, replacement, r);
     }
@@ -188,16 +188,16 @@ static bool compact_blocks(struct nvm_function *f, struct arena *scratch) {
   if (!now) return false;
   for (uint32_t k = 1; k < f->blocks.count; k++)
     if (!f->blocks.data[k].removed) now[k] = count++;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    struct nvm_inst *inst = function_inst(f, i);
-    inst->block.index = now[b.index];
-    if (inst->op != OP_PHI && !op_is_terminator((enum op)inst->op)) continue;
-    for (struct nvm_value *v = f->operands.data + inst->first_operand,
-                          *end = v + inst->operand_count;
-         v < end; v++)
-      if (value_kind(*v) == VALUE_BLOCK) *v = value_make(VALUE_BLOCK, now[value_index(*v)]);
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      struct nvm_inst *inst = function_inst(f, i);
+      inst->block.index = now[b.index];
+      if (inst->op != OP_PHI && !op_is_terminator((enum op)inst->op)) continue;
+      for (struct nvm_value *v = f->operands.data + inst->first_operand,
+                            *end = v + inst->operand_count;
+           v < end; v++)
+        if (value_kind(*v) == VALUE_BLOCK) *v = value_make(VALUE_BLOCK, now[value_index(*v)]);
+    }
   for (uint32_t k = 1; k < f->blocks.count; k++) {
     if (!now[k]) continue;
     struct nvm_block_info info = f->blocks.data[k];
@@ -230,7 +230,7 @@ bool rewrite_compact(struct nvm_function *f, struct arena *scratch) {
   memcpy(f->operands.data, operands, count * sizeof *operands);
   f->operands.count = count;
   function_truncate(f, alive);
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     struct nvm_block_info *info = function_block(f, b);
     info->first.index = now[info->first.index];
     info->last.index = now[info->last.index];

@@ -41,17 +41,18 @@ static uint32_t remove_functions(struct nvm_module *m, uint32_t first, uint32_t 
   for (uint32_t n = 1; n < m->functions.count; n++) {
     struct nvm_value v = value_make(VALUE_FUNCTION, n);
     if (m->functions.data[n]->symbol.name.index == 0 || !is_chosen(&p)) continue;
-    FOR_EACH_DEFINITION(m, f) FOR_EACH_BLOCK(f, b) {
-      struct nvm_inst_id next;
-      for (struct nvm_inst_id i = function_block(f, b)->first; !inst_is_none(i); i = next) {
-        const struct nvm_inst *call = function_inst(f, i);
-        next = call->next;
-        if (call->op != OP_CALL || !value_equal(call_callee(f, call), v)) continue;
-        struct nvm_value zero = zero_of(m, call->type);
-        if (!value_is_none(zero)) replace_uses(f, i, zero);
-        inst_remove(f, i);
+    FOR_EACH_DEFINITION (m, f)
+      FOR_EACH_BLOCK (f, b) {
+        struct nvm_inst_id next;
+        for (struct nvm_inst_id i = function_block(f, b)->first; !inst_is_none(i); i = next) {
+          const struct nvm_inst *call = function_inst(f, i);
+          next = call->next;
+          if (call->op != OP_CALL || !value_equal(call_callee(f, call), v)) continue;
+          struct nvm_value zero = zero_of(m, call->type);
+          if (!value_is_none(zero)) replace_uses(f, i, zero);
+          inst_remove(f, i);
+        }
       }
-    }
     module_remove_symbol(m, v);
   }
   return p.at;
@@ -60,14 +61,14 @@ static uint32_t remove_functions(struct nvm_module *m, uint32_t first, uint32_t 
 /* Makes a branch unconditional. */
 static uint32_t remove_edges(struct nvm_module *m, uint32_t first, uint32_t count) {
   struct place p = {0, first, count};
-  FOR_EACH_DEFINITION(m, f) {
-    FOR_EACH_BLOCK(f, b)
-    for (uint32_t k = 0, n = block_successor_count(f, b); n > 1 && k < n; k++)
-      if (is_chosen(&p)) {
-        cfg_make_jump(f, b, block_successor(f, b, k));
-        p.at += n - k - 1;
-        break;
-      }
+  FOR_EACH_DEFINITION (m, f) {
+    FOR_EACH_BLOCK (f, b)
+      for (uint32_t k = 0, n = block_successor_count(f, b); n > 1 && k < n; k++)
+        if (is_chosen(&p)) {
+          cfg_make_jump(f, b, block_successor(f, b, k));
+          p.at += n - k - 1;
+          break;
+        }
     if (cfg_remove_unreachable(f, &m->arena) < 0) return 0;
   }
   return p.at;
@@ -76,8 +77,8 @@ static uint32_t remove_edges(struct nvm_module *m, uint32_t first, uint32_t coun
 /* Ends a block with a return. */
 static uint32_t end_blocks(struct nvm_module *m, uint32_t first, uint32_t count) {
   struct place p = {0, first, count};
-  FOR_EACH_DEFINITION(m, f) {
-    FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_DEFINITION (m, f) {
+    FOR_EACH_BLOCK (f, b) {
       if (block_successor_count(f, b) == 0 || !is_chosen(&p)) continue;
       struct nvm_value zero = zero_of(m, function_result_type(f));
       for (uint32_t k = block_successor_count(f, b); k-- > 0;)
@@ -100,27 +101,28 @@ enum substitute { BY_ZERO, BY_FIRST, BY_LAST }; /* operand of the same type */
 static uint32_t remove_instructions(struct nvm_module *m, uint32_t first, uint32_t count,
                                     enum substitute by) {
   struct place p = {0, first, count};
-  FOR_EACH_DEFINITION(m, f) FOR_EACH_BLOCK(f, b) {
-    struct nvm_inst_id next;
-    for (struct nvm_inst_id i = function_block(f, b)->first; !inst_is_none(i); i = next) {
-      const struct nvm_inst *inst = function_inst(f, i);
-      next = inst->next;
-      struct nvm_value to = zero_of(m, inst->type);
-      bool found = by == BY_ZERO;
-      for (uint32_t k = 0; by != BY_ZERO && (!found || by == BY_LAST) && k < inst->operand_count;
-           k++) {
-        struct nvm_value v = inst_operand(f, inst, k);
-        if (value_kind(v) == VALUE_BLOCK || !type_equal(value_type(f, v), inst->type) ||
-            value_equal(v, value_of_inst(i)))
-          continue;
-        found = true;
-        to = v;
+  FOR_EACH_DEFINITION (m, f)
+    FOR_EACH_BLOCK (f, b) {
+      struct nvm_inst_id next;
+      for (struct nvm_inst_id i = function_block(f, b)->first; !inst_is_none(i); i = next) {
+        const struct nvm_inst *inst = function_inst(f, i);
+        next = inst->next;
+        struct nvm_value to = zero_of(m, inst->type);
+        bool found = by == BY_ZERO;
+        for (uint32_t k = 0; by != BY_ZERO && (!found || by == BY_LAST) && k < inst->operand_count;
+             k++) {
+          struct nvm_value v = inst_operand(f, inst, k);
+          if (value_kind(v) == VALUE_BLOCK || !type_equal(value_type(f, v), inst->type) ||
+              value_equal(v, value_of_inst(i)))
+            continue;
+          found = true;
+          to = v;
+        }
+        if (op_is_terminator((enum op)inst->op) || !found || !is_chosen(&p)) continue;
+        if (!value_is_none(to)) replace_uses(f, i, to);
+        inst_remove(f, i);
       }
-      if (op_is_terminator((enum op)inst->op) || !found || !is_chosen(&p)) continue;
-      if (!value_is_none(to)) replace_uses(f, i, to);
-      inst_remove(f, i);
     }
-  }
   return p.at;
 }
 static uint32_t remove_to_zero(struct nvm_module *m, uint32_t first, uint32_t count) {
@@ -136,33 +138,37 @@ static uint32_t remove_to_last(struct nvm_module *m, uint32_t first, uint32_t co
 /* Replaces non-constant operands by zero. */
 static uint32_t clear_operands(struct nvm_module *m, uint32_t first, uint32_t count) {
   struct place p = {0, first, count};
-  FOR_EACH_DEFINITION(m, f) FOR_EACH_BLOCK(f, b) FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    for (uint32_t k = 0; k < inst->operand_count; k++) {
-      struct nvm_value v = inst_operand(f, inst, k);
-      if ((value_kind(v) != VALUE_INST && value_kind(v) != VALUE_ARG) || !is_chosen(&p)) continue;
-      struct nvm_value zero = zero_of(m, value_type(f, v));
-      if (!value_is_none(zero)) inst_set_operand(f, i, k, zero);
-    }
-  }
+  FOR_EACH_DEFINITION (m, f)
+    FOR_EACH_BLOCK (f, b)
+      FOR_EACH_INST (f, b, i) {
+        const struct nvm_inst *inst = function_inst(f, i);
+        for (uint32_t k = 0; k < inst->operand_count; k++) {
+          struct nvm_value v = inst_operand(f, inst, k);
+          if ((value_kind(v) != VALUE_INST && value_kind(v) != VALUE_ARG) || !is_chosen(&p))
+            continue;
+          struct nvm_value zero = zero_of(m, value_type(f, v));
+          if (!value_is_none(zero)) inst_set_operand(f, i, k, zero);
+        }
+      }
   return p.at;
 }
 
 /* Drops flags, attributes and metadata of instructions and functions. */
 static uint32_t clear_words(struct nvm_module *m, uint32_t first, uint32_t count) {
   struct place p = {0, first, count};
-  FOR_EACH_DEFINITION(m, f) {
+  FOR_EACH_DEFINITION (m, f) {
     if (f->attributes.index && is_chosen(&p)) f->attributes.index = 0;
-    FOR_EACH_BLOCK(f, b) FOR_EACH_INST(f, b, i) {
-      struct nvm_inst *inst = function_inst(f, i);
-      bool has_flags = inst->flags && inst->op != OP_ALLOCA;
-      if ((has_flags || f->attachments.data[i.index] || f->locations.data[i.index].index) &&
-          is_chosen(&p)) {
-        if (has_flags) inst->flags = 0;
-        f->attachments.data[i.index] = 0;
-        f->locations.data[i.index].index = 0;
+    FOR_EACH_BLOCK (f, b)
+      FOR_EACH_INST (f, b, i) {
+        struct nvm_inst *inst = function_inst(f, i);
+        bool has_flags = inst->flags && inst->op != OP_ALLOCA;
+        if ((has_flags || f->attachments.data[i.index] || f->locations.data[i.index].index) &&
+            is_chosen(&p)) {
+          if (has_flags) inst->flags = 0;
+          f->attachments.data[i.index] = 0;
+          f->locations.data[i.index].index = 0;
+        }
       }
-    }
   }
   return p.at;
 }
@@ -188,8 +194,8 @@ static uint32_t tidy(struct nvm_module *m, uint32_t first, uint32_t count) {
   struct diag_sink sink;
   diag_sink_init(&sink, &m->arena, 0);
   for (uint32_t k = first; k < PASSES && k - first < count; k++) {
-    FOR_EACH_DEFINITION(m, f)
-    if (k == 0 && !function_is_kernel(f)) f->symbol.linkage = LINK_INTERNAL;
+    FOR_EACH_DEFINITION (m, f)
+      if (k == 0 && !function_is_kernel(f)) f->symbol.linkage = LINK_INTERNAL;
     reductions_run_passes(m, passes[k], -1, &sink);
   }
   return PASSES;

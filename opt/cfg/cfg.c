@@ -24,15 +24,15 @@ static void remove_entries(struct nvm_function *f, struct nvm_inst_id i, struct 
 
 void cfg_remove_phi_edges(struct nvm_function *f, struct nvm_block to, struct nvm_block from,
                           uint32_t keep) {
-  FOR_EACH_PHI(f, to, i) remove_entries(f, i, from, keep);
+  FOR_EACH_PHI (f, to, i) remove_entries(f, i, from, keep);
 }
 
 void cfg_rename_phi_edges(struct nvm_function *f, struct nvm_block b, struct nvm_block from,
                           struct nvm_block to) {
-  FOR_EACH_PHI(f, b, i)
-  for (uint32_t k = 1, count = function_inst(f, i)->operand_count; k < count; k += 2)
-    if (value_index(inst_operand(f, function_inst(f, i), k)) == from.index)
-      inst_set_operand(f, i, k, value_of_block(to));
+  FOR_EACH_PHI (f, b, i)
+    for (uint32_t k = 1, count = function_inst(f, i)->operand_count; k < count; k += 2)
+      if (value_index(inst_operand(f, function_inst(f, i), k)) == from.index)
+        inst_set_operand(f, i, k, value_of_block(to));
 }
 
 void cfg_move_rest(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block to) {
@@ -111,7 +111,7 @@ struct nvm_block cfg_known_successor(const struct nvm_function *f, struct nvm_bl
 
 bool cfg_may_loop(const struct nvm_function *f, struct arena *arena) {
   bool *seen = arena_alloc(arena, f->blocks.count * sizeof *seen), any = !seen;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     if (any) break;
     seen[b.index] = true;
     for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++)
@@ -133,7 +133,7 @@ int64_t cfg_keep_reachable(struct nvm_function *f, struct arena *arena, uint32_t
     }
   int64_t removed = (int64_t)f->blocks.count - 1 - f->removed_blocks - count;
   if (removed == 0) return 0;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     if (reached[b.index]) continue;
     for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++)
       if (reached[block_successor(f, b, k).index])

@@ -28,7 +28,7 @@ static bool fold_condition(struct nvm_function *f, struct nvm_inst_id t) {
 
 enum nvm_status constant_conditionals_run(struct nvm_function *f, struct pass_env *env,
                                           bool *changed) {
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     struct nvm_inst_id t = block_terminator(f, b);
     uint16_t op = function_inst(f, t)->op;
     if (op != OP_CONDBR && op != OP_SWITCH) continue;

@@ -121,7 +121,7 @@ static uint32_t inst_cost(const struct nvm_function *f, const struct nvm_inst *i
 
 static uint32_t arm_cost(const struct nvm_function *f, struct nvm_block arm) {
   uint32_t cost = 0;
-  FOR_EACH_INST(f, arm, i) {
+  FOR_EACH_INST (f, arm, i) {
     const struct nvm_inst *inst = function_inst(f, i);
     if (!op_is_terminator((enum op)inst->op) && !effects_is_debug(f, inst))
       cost += inst_cost(f, inst);
@@ -133,7 +133,7 @@ static uint32_t arm_cost(const struct nvm_function *f, struct nvm_block arm) {
 static uint32_t select_cost(const struct nvm_function *f, const struct diamond *m) {
   const struct type_table *t = &f->module->types;
   uint32_t cost = 0;
-  FOR_EACH_INST(f, m->join, i) {
+  FOR_EACH_INST (f, m->join, i) {
     const struct nvm_inst *phi = function_inst(f, i);
     if (phi->op != OP_PHI) return cost;
     bool simple = type_is_int(t, phi->type)
@@ -171,7 +171,7 @@ static bool form_selects(struct simplifier *s, const struct diamond *m) {
     if (m->arms[w].index != m->b.index) speculate(f, m->arms[w], t);
   struct nvm_value condition = inst_operand_at(f, t, 0);
   struct builder at = builder_replacing(f, t);
-  FOR_EACH_PHI(f, m->join, i) {
+  FOR_EACH_PHI (f, m->join, i) {
     uint32_t k = simplifycfg_phi_entry(f, function_inst(f, i), m->arms[0]);
     uint32_t n = simplifycfg_phi_entry(f, function_inst(f, i), m->arms[1]);
     struct nvm_value v = inst_operand_at(f, i, k), other = inst_operand_at(f, i, n);
@@ -273,7 +273,7 @@ static bool find_short_circuit(const struct simplifier *s, struct nvm_block b,
 /* Whether the phis of `other` have the same values on both edges. */
 static bool has_equal_entries(const struct simplifier *s, const struct short_circuit *c) {
   const struct nvm_function *f = s->f;
-  FOR_EACH_PHI(f, c->other, i) {
+  FOR_EACH_PHI (f, c->other, i) {
     const struct nvm_inst *phi = function_inst(f, i);
     struct nvm_value first = inst_operand(f, phi, simplifycfg_phi_entry(f, phi, c->b));
     if (!value_equal(first, inst_operand(f, phi, simplifycfg_phi_entry(f, phi, c->second))))

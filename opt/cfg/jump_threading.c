@@ -56,12 +56,12 @@ static bool find_convergent(struct threader *t) {
   uint32_t *stack = arena_alloc(t->env->arena, f->blocks.count * sizeof *stack), depth = 0;
   t->convergent = arena_alloc(t->env->arena, f->blocks.count * sizeof *t->convergent);
   if (!stack || !t->convergent) return false;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i)
-  if (!t->convergent[b.index] && effects_is_convergent(f, function_inst(f, i))) {
-    t->convergent[b.index] = true;
-    stack[depth++] = b.index;
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i)
+      if (!t->convergent[b.index] && effects_is_convergent(f, function_inst(f, i))) {
+        t->convergent[b.index] = true;
+        stack[depth++] = b.index;
+      }
   while (depth) {
     uint32_t b = stack[--depth];
     for (uint32_t e = d->first_predecessor[b]; e < d->first_predecessor[b + 1]; e++) {
@@ -79,14 +79,14 @@ static uint32_t near_uses(struct threader *t, struct nvm_value v) {
   const struct nvm_function *f = t->f;
   uint32_t found = 0;
   t->stamp++;
-  FOR_EACH_INST(f, t->block, i)
-  for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++)
-    found += value_equal(inst_operand(f, function_inst(f, i), k), v);
+  FOR_EACH_INST (f, t->block, i)
+    for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++)
+      found += value_equal(inst_operand(f, function_inst(f, i), k), v);
   for (uint32_t n = 0, count = block_successor_count(f, t->block); n < count; n++) {
     struct nvm_block to = block_successor(f, t->block, n);
     bool seen = t->seen[to.index] == t->stamp;
     t->seen[to.index] = t->stamp;
-    FOR_EACH_INST(f, to, i) {
+    FOR_EACH_INST (f, to, i) {
       const struct nvm_inst *phi = function_inst(f, i);
       if (seen || phi->op != OP_PHI) break;
       for (uint32_t k = 0; k < phi->operand_count; k += 2)
@@ -208,8 +208,8 @@ static bool can_enter(const struct threader *t, struct nvm_block from, struct nv
     if (block_successor(f, from, k).index == to.index) return false;
     edges += block_successor(f, from, k).index == t->block.index;
   }
-  FOR_EACH_PHI(f, to, i)
-  if (value_is_none(phi_value(t, function_inst(f, i)))) return false;
+  FOR_EACH_PHI (f, to, i)
+    if (value_is_none(phi_value(t, function_inst(f, i)))) return false;
   return edges == 1;
 }
 
@@ -264,26 +264,26 @@ static bool uses_stay_dominated(struct threader *t, struct nvm_block to, struct 
       t->steps_left < f->insts.count)
     return false;
   t->steps_left -= f->insts.count;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, id) {
-    const struct nvm_inst *i = function_inst(f, id);
-    for (uint32_t k = 0; k < i->operand_count; k++) {
-      bool reads = false, phi = i->op == OP_PHI;
-      for (uint32_t n = 0; n < t->count; n++)
-        reads |= value_equal(inst_operand(f, i, k), value_of_inst(t->insts[n]));
-      if (!reads) continue;
-      struct nvm_block at = phi ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
-      bool stays =
-          at.index == t->block.index && (!phi || b.index == to.index || b.index == more.index);
-      if (!stays && !dominance_dominates(d, more, at)) return false;
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      for (uint32_t k = 0; k < i->operand_count; k++) {
+        bool reads = false, phi = i->op == OP_PHI;
+        for (uint32_t n = 0; n < t->count; n++)
+          reads |= value_equal(inst_operand(f, i, k), value_of_inst(t->insts[n]));
+        if (!reads) continue;
+        struct nvm_block at = phi ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
+        bool stays =
+            at.index == t->block.index && (!phi || b.index == to.index || b.index == more.index);
+        if (!stays && !dominance_dominates(d, more, at)) return false;
+      }
     }
-  }
   return true;
 }
 
 static bool thread_edge(struct threader *t, struct nvm_block from, struct nvm_block to) {
   struct nvm_function *f = t->f;
-  FOR_EACH_PHI(f, to, i) {
+  FOR_EACH_PHI (f, to, i) {
     struct nvm_value v = phi_value(t, function_inst(f, i));
     if (!phi_add(f, i, v, from)) return false;
   }
@@ -308,7 +308,7 @@ enum nvm_status jump_threading_run(struct nvm_function *f, struct pass_env *env,
   if (!t.touched || !t.seen || !flow_dominance(env->flow, f, &t.dominance))
     return NVM_OUT_OF_MEMORY;
   t.steps_left = 16 * (uint64_t)f->insts.count;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     if (t.touched[b.index] || !dominance_reachable(&t.dominance, b) || !set_block(&t, b)) continue;
     if (!need_analyses(&t)) return NVM_OUT_OF_MEMORY;
     struct nvm_block done, more, head = find_head(&t, &done, &more);

@@ -79,7 +79,7 @@ static struct nvm_block defined_successor(struct simplifier *s, struct nvm_block
 
 static bool fold_known_branches(struct simplifier *s) {
   bool any = false;
-  FOR_EACH_BLOCK(s->f, b) {
+  FOR_EACH_BLOCK (s->f, b) {
     struct nvm_block to = cfg_known_successor(s->f, b);
     if (block_is_none(to)) to = defined_successor(s, b);
     if (block_is_none(to)) continue;
@@ -109,14 +109,14 @@ static void apply_rewrites(struct simplifier *s) {
 static bool remove_trivial_phis(struct simplifier *s) {
   struct nvm_function *f = s->f;
   struct rewrite *r = &s->rewrite;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_PHI(f, b, i) {
-    struct nvm_value v = phi_single_value(f, i);
-    if (value_is_none(v)) continue;
-    if (!need_rewrite(s)) return false;
-    v = rewrite_get(r, v);
-    if (!value_equal(v, value_of_inst(i))) rewrite_set(r, i, v);
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_PHI (f, b, i) {
+      struct nvm_value v = phi_single_value(f, i);
+      if (value_is_none(v)) continue;
+      if (!need_rewrite(s)) return false;
+      v = rewrite_get(r, v);
+      if (!value_equal(v, value_of_inst(i))) rewrite_set(r, i, v);
+    }
   apply_rewrites(s);
   return true;
 }
@@ -139,11 +139,11 @@ static bool merge_with_successor(struct simplifier *s, struct nvm_block b) {
 }
 
 static void merge_blocks(struct simplifier *s) {
-  FOR_EACH_BLOCK(s->f, b)
-  while (merge_with_successor(s, b)) {
-    ++*s->env->statistic;
-    s->changed = true;
-  }
+  FOR_EACH_BLOCK (s->f, b)
+    while (merge_with_successor(s, b)) {
+      ++*s->env->statistic;
+      s->changed = true;
+    }
 }
 
 /* Whether b is empty and jumps to *to, which has no phis. */
@@ -172,7 +172,7 @@ static struct nvm_block follow(struct nvm_block *target, struct nvm_block to) {
 /* Replaces the targets of branches by those in `target`. */
 static void redirect(struct simplifier *s, struct nvm_block *target) {
   struct nvm_function *f = s->f;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     struct nvm_inst_id t = block_terminator(f, b);
     if (!block_is_none(target[b.index])) continue;
     for (uint32_t k = 0; k < function_inst(f, t)->operand_count; k++) {
@@ -189,7 +189,7 @@ static bool forward_empty_blocks(struct simplifier *s) {
   struct nvm_block *target = arena_alloc(s->env->arena, f->blocks.count * sizeof *target);
   if (!target) return false;
   bool any = false;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     struct nvm_block to;
     if (!is_forwarder(s, b, &to)) continue;
     to = follow(target, to);
@@ -213,7 +213,7 @@ bool simplifycfg_has_hints(const struct nvm_function *f, struct nvm_inst_id t) {
 static bool simplify_switches(struct simplifier *s) {
   struct nvm_function *f = s->f;
   bool any = false;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     struct nvm_inst_id t = block_terminator(f, b);
     if (function_inst(f, t)->op != OP_SWITCH || simplifycfg_has_hints(f, t)) continue;
     any = true;
@@ -282,7 +282,7 @@ static bool form_switches(struct simplifier *s) {
   struct nvm_function *f = s->f;
   bool any = false;
   struct comparison_chain found, *c = &found;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     c->count = 0;
     for (struct nvm_block at = b; add_comparison(s, c, at);) at.index = value_index(c->operands[1]);
     while (c->count &&
@@ -339,7 +339,7 @@ uint32_t simplifycfg_phi_entry(const struct nvm_function *f, const struct nvm_in
 
 /* Whether all uses of the values of b are in b. */
 static bool is_used_only_within(const struct nvm_function *f, struct nvm_block b) {
-  FOR_EACH_INST(f, b, i) {
+  FOR_EACH_INST (f, b, i) {
     uint32_t found = 0;
     for (struct nvm_inst_id k = function_inst(f, i)->next; !inst_is_none(k);
          k = function_inst(f, k)->next)
@@ -369,7 +369,7 @@ static bool are_equal_blocks(struct rewrite *r, struct nvm_block a, struct nvm_b
   for (k = function_block(f, b)->first; !inst_is_none(k); k = function_inst(f, k)->next)
     r->to[k.index] = VALUE_NULL;
   for (uint32_t n = 0; same && n < block_successor_count(f, a); n++)
-    FOR_EACH_PHI(f, block_successor(f, a, n), phi) {
+    FOR_EACH_PHI (f, block_successor(f, a, n), phi) {
       const struct nvm_inst *inst = function_inst(f, phi);
       same &= value_equal(inst_operand(f, inst, simplifycfg_phi_entry(f, inst, a)),
                           inst_operand(f, inst, simplifycfg_phi_entry(f, inst, b)));
@@ -396,7 +396,7 @@ static bool merge_tails(struct simplifier *s) {
   struct dominance d = {.enter = NULL};
   bool any = false;
   if (!to) return false;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     const struct nvm_inst *t = function_inst(f, block_terminator(f, b)),
                           *first = function_inst(f, function_block(f, b)->first);
     bool ends = t->op == OP_RET || t->op == OP_UNREACHABLE || t->op == OP_BR;
@@ -411,7 +411,7 @@ static bool merge_tails(struct simplifier *s) {
     else to[b.index] = *slot, any = true;
   }
   if (!any) return true;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     if (block_is_none(to[b.index])) continue;
     for (struct nvm_inst_id i = function_block(f, to[b.index])->first,
                             k = function_block(f, b)->first;
@@ -427,7 +427,7 @@ static bool merge_tails(struct simplifier *s) {
 static bool hoist_common(struct simplifier *s) {
   struct nvm_function *f = s->f;
   struct rewrite *r = &s->rewrite;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     struct nvm_inst_id t = block_terminator(f, b);
     if (function_inst(f, t)->op != OP_CONDBR) continue;
     struct nvm_block yes = block_successor(f, b, 0), no = block_successor(f, b, 1);

@@ -58,7 +58,7 @@ static bool is_redundant(const struct nvm_function *f, struct nvm_inst_id id, st
 }
 
 enum nvm_status barriers_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     bool start = b.index == f->entry.index && function_is_kernel(f);
     struct ordered o = {start ? CTA_FENCE : NOTHING, start};
     for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {

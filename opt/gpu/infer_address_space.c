@@ -110,20 +110,20 @@ static bool find_written(struct inferrer *g) {
   if (!g->written) return false;
   for (uint32_t k = 0; g->parameters_global && k < count; k++) candidates += is_byval(g, k);
   if (candidates == 0) return true;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    bool derives = inst->op == OP_GEP || inst->op == OP_ADDRSPACECAST || inst->op == OP_BITCAST ||
-                   inst->op == OP_LOAD;
-    bool computes = inst->op >= OP_FIRST_INT && inst->op <= OP_LAST_FLOAT; /* with numbers only */
-    for (uint32_t k = 0; k < inst->operand_count && !derives && !computes; k++) {
-      struct nvm_value v = inst_operand(f, inst, k);
-      if (value_kind(v) != VALUE_INST && value_kind(v) != VALUE_ARG) continue;
-      if (!is_scalar_pointer(g, value_type(f, v))) continue;
-      struct nvm_value object = alias_underlying_object(f, v);
-      if (value_kind(object) == VALUE_ARG) g->written[value_index(object)] = true;
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      bool derives = inst->op == OP_GEP || inst->op == OP_ADDRSPACECAST || inst->op == OP_BITCAST ||
+                     inst->op == OP_LOAD;
+      bool computes = inst->op >= OP_FIRST_INT && inst->op <= OP_LAST_FLOAT; /* with numbers only */
+      for (uint32_t k = 0; k < inst->operand_count && !derives && !computes; k++) {
+        struct nvm_value v = inst_operand(f, inst, k);
+        if (value_kind(v) != VALUE_INST && value_kind(v) != VALUE_ARG) continue;
+        if (!is_scalar_pointer(g, value_type(f, v))) continue;
+        struct nvm_value object = alias_underlying_object(f, v);
+        if (value_kind(object) == VALUE_ARG) g->written[value_index(object)] = true;
+      }
     }
-  }
   return true;
 }
 
@@ -186,23 +186,23 @@ static bool reach(struct inferrer *g, struct nvm_value v) {
 /* Collects accesses, and reaches the operands of accesses and comparisons. */
 static bool find_accesses(struct inferrer *g) {
   const struct nvm_function *f = g->f;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    struct memory_location l;
-    uint32_t k = access_operand(inst);
-    bool access = k != UINT32_MAX && is_generic(g, inst_operand(f, inst, k));
-    bool copy = inst->op == OP_CALL && alias_location_of(f, i, &l);
-    bool compares = inst->op == OP_ICMP && is_generic(g, inst_operand(f, inst, 0));
-    if (access || copy) {
-      g->state[i.index] |= ACCESS;
-      if (!VEC_PUSH(g->arena, &g->accesses, i)) return false;
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      struct memory_location l;
+      uint32_t k = access_operand(inst);
+      bool access = k != UINT32_MAX && is_generic(g, inst_operand(f, inst, k));
+      bool copy = inst->op == OP_CALL && alias_location_of(f, i, &l);
+      bool compares = inst->op == OP_ICMP && is_generic(g, inst_operand(f, inst, 0));
+      if (access || copy) {
+        g->state[i.index] |= ACCESS;
+        if (!VEC_PUSH(g->arena, &g->accesses, i)) return false;
+      }
+      if (access && !reach(g, inst_operand(f, inst, k))) return false;
+      if ((copy || compares) &&
+          !(reach(g, inst_operand(f, inst, 0)) && reach(g, inst_operand(f, inst, 1))))
+        return false;
     }
-    if (access && !reach(g, inst_operand(f, inst, k))) return false;
-    if ((copy || compares) &&
-        !(reach(g, inst_operand(f, inst, 0)) && reach(g, inst_operand(f, inst, 1))))
-      return false;
-  }
   return true;
 }
 
@@ -426,12 +426,12 @@ static void change(struct inferrer *g) {
     for (uint32_t n = 0; n < g->accesses.count; n++) change_operands(g, g->accesses.data[n]);
     return;
   }
-  FOR_EACH_BLOCK(f, b)
-  for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
-    next = function_inst(f, i)->next;
-    if (i.index < g->size && ((g->state[i.index] & ACCESS) || is_affected(g, i)))
-      change_operands(g, i);
-  }
+  FOR_EACH_BLOCK (f, b)
+    for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
+      next = function_inst(f, i)->next;
+      if (i.index < g->size && ((g->state[i.index] & ACCESS) || is_affected(g, i)))
+        change_operands(g, i);
+    }
 }
 
 static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool locals,

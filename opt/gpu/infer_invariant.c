@@ -25,22 +25,22 @@ enum nvm_status infer_invariant_run(struct nvm_function *f, struct pass_env *env
   struct alias_env *e = NULL; /* made for the first candidate */
   struct nvm_str kind = module_str(m, "invariant.load");
   struct nvm_meta empty = {0};
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    struct memory_location l;
-    if (!is_candidate(f, function_inst(f, i)) || !alias_location_of(f, i, &l)) continue;
-    if (module_attachment(m, f->attachments.data[i.index], kind).index) continue;
-    if (!e && !(e = alias_init(f, env->arena))) return NVM_OUT_OF_MEMORY;
-    if (!alias_is_constant(e, l)) continue;
-    if (!empty.index) {
-      uint32_t node = meta_node_new(&m->metadata);
-      if (!meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, NULL, 0))
-        return NVM_OUT_OF_MEMORY;
-      empty = meta_node(&m->metadata, node, false);
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      struct memory_location l;
+      if (!is_candidate(f, function_inst(f, i)) || !alias_location_of(f, i, &l)) continue;
+      if (module_attachment(m, f->attachments.data[i.index], kind).index) continue;
+      if (!e && !(e = alias_init(f, env->arena))) return NVM_OUT_OF_MEMORY;
+      if (!alias_is_constant(e, l)) continue;
+      if (!empty.index) {
+        uint32_t node = meta_node_new(&m->metadata);
+        if (!meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, NULL, 0))
+          return NVM_OUT_OF_MEMORY;
+        empty = meta_node(&m->metadata, node, false);
+      }
+      if (!module_attach(m, &f->attachments.data[i.index], kind, empty)) return NVM_OUT_OF_MEMORY;
+      ++*env->statistic;
+      *changed = true;
     }
-    if (!module_attach(m, &f->attachments.data[i.index], kind, empty)) return NVM_OUT_OF_MEMORY;
-    ++*env->statistic;
-    *changed = true;
-  }
   return NVM_OK;
 }

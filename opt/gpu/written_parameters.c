@@ -20,11 +20,11 @@
 
 static void replace_argument(struct nvm_function *f, struct nvm_value argument,
                              struct nvm_value with) {
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i)
-  for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++)
-    if (value_equal(inst_operand(f, function_inst(f, i), k), argument))
-      inst_set_operand(f, i, k, with);
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i)
+      for (uint32_t k = 0; k < function_inst(f, i)->operand_count; k++)
+        if (value_equal(inst_operand(f, function_inst(f, i), k), argument))
+          inst_set_operand(f, i, k, with);
 }
 
 enum nvm_status written_parameters_run(struct nvm_function *f, struct pass_env *env,
@@ -35,13 +35,13 @@ enum nvm_status written_parameters_run(struct nvm_function *f, struct pass_env *
   for (uint32_t k = 0; k < count; k++)
     any |= function_parameter_attribute(f, k, ATTR_BYVAL) != NULL;
   if (!any) return NVM_OK;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    struct memory_location at;
-    if (function_inst(f, i)->op == OP_LOAD || !alias_location_of(f, i, &at)) continue;
-    struct nvm_value object = alias_underlying_object(f, at.pointer);
-    if (value_kind(object) == VALUE_ARG) written[value_index(object)] = true;
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      struct memory_location at;
+      if (function_inst(f, i)->op == OP_LOAD || !alias_location_of(f, i, &at)) continue;
+      struct nvm_value object = alias_underlying_object(f, at.pointer);
+      if (value_kind(object) == VALUE_ARG) written[value_index(object)] = true;
+    }
   for (uint32_t k = 0; k < count; k++) {
     const struct nvm_attr *byval = function_parameter_attribute(f, k, ATTR_BYVAL);
     struct nvm_value argument = value_of_arg(k);

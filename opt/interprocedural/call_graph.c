@@ -64,26 +64,26 @@ static bool survey(struct call_graph *g, uint32_t n) {
   node->first = g->callees.count;
   node->count = node->size = 0;
   node->copyable = is_copyable(f);
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, id) {
-    const struct nvm_inst *i = function_inst(f, id);
-    switch ((enum op)i->op) {
-      case OP_PHI:
-      case OP_BR:
-      case OP_RET:
-      case OP_DBG_RECORD:
-      case OP_BITCAST: break; /* cost nothing */
-      case OP_ALLOCA: node->copyable = node->copyable && !alloca_prevents_copying(f, i); break;
-      case OP_CALL:
-        if (!survey_call(g, n, f, i)) return false;
-        break;
-      case OP_VA_ARG:
-        node->copyable = false;
-        node->size++;
-        break;
-      default: node->size++; break;
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      switch ((enum op)i->op) {
+        case OP_PHI:
+        case OP_BR:
+        case OP_RET:
+        case OP_DBG_RECORD:
+        case OP_BITCAST: break; /* cost nothing */
+        case OP_ALLOCA: node->copyable = node->copyable && !alloca_prevents_copying(f, i); break;
+        case OP_CALL:
+          if (!survey_call(g, n, f, i)) return false;
+          break;
+        case OP_VA_ARG:
+          node->copyable = false;
+          node->size++;
+          break;
+        default: node->size++; break;
+      }
     }
-  }
   return true;
 }
 

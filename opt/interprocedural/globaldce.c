@@ -38,11 +38,12 @@ static bool mark(struct sweeper *s, struct nvm_value v) {
 
 static bool mark_body(struct sweeper *s, const struct nvm_function *f) {
   bool ok = mark(s, f->prefix) && mark(s, f->prologue) && mark(s, f->personality);
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    for (uint32_t k = 0; ok && k < inst->operand_count; k++) ok = mark(s, inst_operand(f, inst, k));
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      for (uint32_t k = 0; ok && k < inst->operand_count; k++)
+        ok = mark(s, inst_operand(f, inst, k));
+    }
   return ok;
 }
 

@@ -102,16 +102,16 @@ static uint32_t count_constant_uses(const struct nvm_function *f, const struct n
   for (uint32_t k = 0; k + 1 < i->operand_count && k < 32; k++)
     if (value_kind(inst_operand(f, i, k)) == VALUE_CONST) constants |= UINT32_C(1) << k;
   if (constants == 0) return 0;
-  FOR_EACH_BLOCK(g, b)
-  FOR_EACH_INST(g, b, id) {
-    const struct nvm_inst *inst = function_inst(g, id);
-    if (++seen > HINT_THRESHOLD * 2) return uses;
-    for (uint32_t k = 0; k < inst->operand_count; k++) {
-      struct nvm_value v = inst_operand(g, inst, k);
-      if (value_kind(v) == VALUE_ARG && value_index(v) < 32)
-        uses += constants >> value_index(v) & 1;
+  FOR_EACH_BLOCK (g, b)
+    FOR_EACH_INST (g, b, id) {
+      const struct nvm_inst *inst = function_inst(g, id);
+      if (++seen > HINT_THRESHOLD * 2) return uses;
+      for (uint32_t k = 0; k < inst->operand_count; k++) {
+        struct nvm_value v = inst_operand(g, inst, k);
+        if (value_kind(v) == VALUE_ARG && value_index(v) < 32)
+          uses += constants >> value_index(v) & 1;
+      }
     }
-  }
   return uses;
 }
 
@@ -351,7 +351,7 @@ static bool reset_variable(struct inliner *l, struct nvm_inst_id alloca, struct 
  * caller's entry block; ret into `returns`. */
 static bool copy_block(struct inliner *l, struct copy *c, struct nvm_block b, struct nvm_block to,
                        struct nvm_inst_id before) {
-  FOR_EACH_INST(c->g, b, id) {
+  FOR_EACH_INST (c->g, b, id) {
     const struct nvm_inst *i = function_inst(c->g, id);
     if (effects_is_debug(c->g, i)) continue; /* the callee's debug variables are dropped */
     struct nvm_inst_id made = copy_inst(l, c, id);
@@ -456,14 +456,14 @@ static bool copy_body(struct inliner *l, struct copy *c, struct nvm_inst_id call
   struct nvm_function *f = l->f;
   struct nvm_block b = function_inst(f, call)->block, rest = split_after(f, call);
   if (block_is_none(rest)) return false;
-  FOR_EACH_BLOCK(c->g, from) {
+  FOR_EACH_BLOCK (c->g, from) {
     struct nvm_block to = function_add_block(f, function_block(c->g, from)->name);
     if (block_is_none(to)) return false;
     function_move_block(f, to, rest);
     l->blocks[from.index] = to;
   }
-  FOR_EACH_BLOCK(c->g, from)
-  if (!copy_block(l, c, from, l->blocks[from.index], (struct nvm_inst_id){0})) return false;
+  FOR_EACH_BLOCK (c->g, from)
+    if (!copy_block(l, c, from, l->blocks[from.index], (struct nvm_inst_id){0})) return false;
   resolve_pending(l, c);
   struct nvm_type type = function_inst(f, call)->type;
   return jump_to(l, b, l->blocks[c->g->entry.index]) && join_returns(l, c, rest, type, result);
@@ -531,13 +531,13 @@ static bool find_calls(struct inliner *l) {
   const struct nvm_function *f = l->f;
   struct dominance d;
   struct loops loops;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    if (function_inst(f, i)->op != OP_CALL) continue;
-    struct call c = {
-        .inst = i, .callee = call_graph_callee(f, function_inst(f, i)), .edge = l->calls.count};
-    if (c.callee && !VEC_PUSH(l->env->arena, &l->calls, c)) return false;
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      if (function_inst(f, i)->op != OP_CALL) continue;
+      struct call c = {
+          .inst = i, .callee = call_graph_callee(f, function_inst(f, i)), .edge = l->calls.count};
+      if (c.callee && !VEC_PUSH(l->env->arena, &l->calls, c)) return false;
+    }
   if (l->calls.count && !flow_loops(l->env->flow, f, &d, &loops)) return false;
   for (uint32_t k = 0; k < l->calls.count; k++)
     l->calls.data[k].repeated =

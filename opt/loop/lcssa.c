@@ -127,9 +127,9 @@ static bool close_value(struct closer *c, struct closed_value v) {
 /* Collects the uses outside of the loop of a value, by value, the last use first. */
 static bool collect_uses(struct closer *c, uint32_t *first_use) {
   const struct nvm_function *f = c->f;
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     if (!dominance_reachable(&c->nest.d, b)) continue;
-    FOR_EACH_INST(f, b, i) {
+    FOR_EACH_INST (f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
       for (uint32_t k = 0; k < inst->operand_count; k++) {
         struct nvm_value v = inst_operand(f, inst, k);

@@ -75,7 +75,7 @@ static bool survey(struct mover *m) {
     if (inner == 0) continue;
     for (uint32_t n = inner; n && m->facts[n].first_access == UINT32_MAX; n = l->data[n].parent)
       m->facts[n].first_access = m->accesses.count;
-    FOR_EACH_INST(m->f, b, i) {
+    FOR_EACH_INST (m->f, b, i) {
       m->facts[inner].may_stop |= may_not_return(m->f, function_inst(m->f, i));
       struct loop_access a = {i, effects_on_memory(m->f, i)};
       if (a.effects && !VEC_PUSH(m->env->arena, &m->accesses, a)) return false;

@@ -34,7 +34,8 @@ static bool find_kept(struct deleter *d, struct arena *arena) {
   const struct loops *l = &d->nest.loops;
   d->kept = arena_alloc(arena, (l->count + 1) * sizeof *d->kept);
   if (!d->kept) return false;
-  for (uint32_t k = 0; k < l->data[0].block_count; k++) FOR_EACH_INST(d->f, l->blocks[k], i) {
+  for (uint32_t k = 0; k < l->data[0].block_count; k++)
+    FOR_EACH_INST (d->f, l->blocks[k], i) {
       const struct nvm_inst *inst = function_inst(d->f, i);
       bool *kept = &d->kept[l->innermost[l->blocks[k].index]];
       if (inst->op == OP_UNREACHABLE || inst->op == OP_RET) *kept = true;
@@ -61,7 +62,7 @@ static bool is_deletable(struct deleter *d) {
   int64_t step;
   if (d->kept[d->n] || (c.divisor & (c.divisor - 1)) || block_is_none(l->exit)) return false;
   if (!loop_is_closed(&d->nest, d->f, d->n)) return false;
-  FOR_EACH_PHI(d->f, l->exit, i) {
+  FOR_EACH_PHI (d->f, l->exit, i) {
     struct nvm_value v = loop_incoming(d->f, i, l->exiting);
     if (value_is_none(v) || function_inst(d->f, i)->operand_count != 2) return false;
     if (!loops_is_invariant(&d->nest.loops, d->f, d->n, v) && !is_computable(d, v, &step))
@@ -99,7 +100,7 @@ static bool delete_loop(struct deleter *d) {
   struct nvm_inst_id at = block_terminator(f, pre);
   struct nvm_value taken = scev_expand_trip_count(d->scev, f, d->n, at);
   if (value_is_none(taken)) return false;
-  FOR_EACH_PHI(f, exit, i) {
+  FOR_EACH_PHI (f, exit, i) {
     struct nvm_value v = last_value(d, loop_incoming(f, i, d->loop->exiting), taken, at);
     if (value_is_none(v) || !phi_add(f, i, v, pre)) {
       cfg_remove_phi_edges(f, exit, pre, 0);
@@ -118,7 +119,7 @@ static void replace_exit_values(struct deleter *d, bool *changed) {
   if (block_is_none(exit) || !scev_trip_count(d->scev, d->n).known ||
       !loop_is_closed(&d->nest, f, d->n))
     return;
-  FOR_EACH_PHI(f, exit, i) {
+  FOR_EACH_PHI (f, exit, i) {
     const struct nvm_inst *phi = function_inst(f, i);
     struct nvm_value v = inst_operand(f, phi, 0);
     if (phi->operand_count != 2 || !type_is_int(&f->module->types, phi->type)) continue;

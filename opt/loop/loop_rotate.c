@@ -34,7 +34,7 @@ struct rotation {
 
 static bool is_small_header(const struct nvm_function *f, struct nvm_block header) {
   uint32_t size = 0;
-  FOR_EACH_INST(f, header, i) {
+  FOR_EACH_INST (f, header, i) {
     const struct nvm_inst *inst = function_inst(f, i);
     if (inst->op == OP_PHI || inst->op == OP_DBG_RECORD) continue;
     if (++size > MAX_HEADER || effects_is_convergent(f, inst) || inst->op == OP_ALLOCA ||
@@ -74,7 +74,7 @@ static bool *find_rotatable(struct rotation *r) {
 static bool make_guard(struct rotation *r) {
   struct nvm_function *f = r->f;
   inst_remove(f, block_terminator(f, r->loop->preheader));
-  FOR_EACH_INST(f, r->header, i) {
+  FOR_EACH_INST (f, r->header, i) {
     const struct nvm_inst *inst = function_inst(f, i);
     if (inst->op == OP_DBG_RECORD) continue;
     if (inst->op == OP_PHI) {
@@ -93,7 +93,7 @@ static bool make_guard(struct rotation *r) {
 static bool join_values(struct rotation *r) {
   struct nvm_function *f = r->f;
   struct builder body = builder_before(f, block_first_behind_phis(f, r->body));
-  FOR_EACH_INST(f, r->header, i) {
+  FOR_EACH_INST (f, r->header, i) {
     struct nvm_inst inst = *function_inst(f, i);
     if (inst.op == OP_DBG_RECORD || f->uses.data[i.index] == 0 || type_equal(inst.type, TYPE_VOID))
       continue;
@@ -131,7 +131,7 @@ static struct nvm_value new_value(const struct rotation *r, struct nvm_value v, 
 /* Renames the operands in block b; entries of phis for the old header are after the latch. */
 static void use_joined(struct rotation *r, struct nvm_block b, bool outside) {
   struct nvm_function *f = r->f;
-  FOR_EACH_INST(f, b, i) {
+  FOR_EACH_INST (f, b, i) {
     bool phi = function_inst(f, i)->op == OP_PHI, header = b.index == r->header.index;
     if ((outside && !phi) || (phi && header)) continue;
     for (uint32_t o = 0; o < function_inst(f, i)->operand_count; o++) {
@@ -148,7 +148,7 @@ static void use_joined(struct rotation *r, struct nvm_block b, bool outside) {
 /* Adds entries for the guard to the phis of the exit or the body. */
 static bool add_guard_entries(struct rotation *r, struct nvm_block to) {
   struct nvm_function *f = r->f;
-  FOR_EACH_PHI(f, to, i) {
+  FOR_EACH_PHI (f, to, i) {
     struct nvm_value v = loop_copy_of(&r->copy, loop_incoming(f, i, r->header));
     if (!phi_add(f, i, v, r->loop->preheader)) return false;
   }
@@ -157,7 +157,7 @@ static bool add_guard_entries(struct rotation *r, struct nvm_block to) {
 
 /* Replaces the old header's phis, which debug records may still refer to. */
 static void replace_old_phis(struct rotation *r, struct rewrite *replaced) {
-  FOR_EACH_PHI(r->f, r->header, i) {
+  FOR_EACH_PHI (r->f, r->header, i) {
     const struct nvm_inst *inst = function_inst(r->f, i);
     struct nvm_inst_id phi = r->joined[i.index];
     rewrite_set(replaced, i,

@@ -57,8 +57,7 @@ struct nvm_block loop_split_predecessors(struct nvm_function *f, struct nvm_bloc
   struct nvm_inst_id jump = value_inst_id(builder_branch(&at, b));
   if (block_is_none(made) || inst_is_none(jump)) return (struct nvm_block){0};
   function_move_block(f, made, b);
-  FOR_EACH_PHI(f, b, i)
-  move_entries(f, i, from, count, made, jump);
+  FOR_EACH_PHI (f, b, i) move_entries(f, i, from, count, made, jump);
   for (uint32_t k = 0; k < count; k++) cfg_redirect(f, from[k], b, made);
   return made;
 }
@@ -86,7 +85,8 @@ void loop_copy_forget(struct loop_copy *c, const struct nvm_function *f,
                       const struct nvm_block *blocks, uint32_t count) {
   for (uint32_t k = 0; k < count; k++) {
     c->blocks[blocks[k].index].index = 0;
-    FOR_EACH_INST(f, blocks[k], i) if (i.index < c->value_count) c->values[i.index] = VALUE_NULL;
+    FOR_EACH_INST (f, blocks[k], i)
+      if (i.index < c->value_count) c->values[i.index] = VALUE_NULL;
   }
 }
 
@@ -156,7 +156,8 @@ bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct 
     function_move_block(f, made, before);
     c->blocks[blocks[k].index] = made;
   }
-  for (uint32_t k = 0; k < count; k++) FOR_EACH_INST(f, blocks[k], i) {
+  for (uint32_t k = 0; k < count; k++)
+    FOR_EACH_INST (f, blocks[k], i) {
       bool given = function_inst(f, i)->op == OP_PHI && blocks[k].index == c->header.index;
       if (given || function_inst(f, i)->op == OP_DBG_RECORD) continue;
       struct nvm_value constant = folded_copy(c, f, function_inst(f, i));
@@ -170,7 +171,7 @@ bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct 
       inst_append(f, made, c->blocks[blocks[k].index]);
     }
   for (uint32_t k = 0; missing && k < count; k++) /* second pass for operands copied later */
-    FOR_EACH_INST(f, blocks[k], i) {
+    FOR_EACH_INST (f, blocks[k], i) {
       bool given = function_inst(f, i)->op == OP_PHI && blocks[k].index == c->header.index;
       if (given || value_kind(c->values[i.index]) != VALUE_INST) continue;
       struct nvm_inst_id made = {value_index(c->values[i.index])};
@@ -208,7 +209,7 @@ bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f,
     for (uint32_t s = 0, count = block_successor_count(f, b); s < count; s++) {
       struct nvm_block to = block_successor(f, b, s);
       if (to.index < c->block_count && c->blocks[to.index].index) continue;
-      FOR_EACH_PHI(f, to, i) {
+      FOR_EACH_PHI (f, to, i) {
         struct nvm_value v = loop_copy_of(c, loop_incoming(f, i, b));
         if (!phi_add(f, i, v, c->blocks[b.index])) return false;
       }
@@ -231,7 +232,7 @@ bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint3
   *size = 0;
   if (p->block_count / 4 > most) return false;
   for (uint32_t k = 0; k < p->block_count && count <= most; k++)
-    FOR_EACH_INST(f, l->blocks[p->first_block + k], i) {
+    FOR_EACH_INST (f, l->blocks[p->first_block + k], i) {
       const struct nvm_inst *inst = function_inst(f, i);
       if (inst->op == OP_ALLOCA || inst->op == OP_VA_ARG) return false;
       if (inst->op == OP_CALL && is_noduplicate(f, inst)) return false;
@@ -265,19 +266,19 @@ static bool find_open_loops(struct loop_nest *nest, const struct nvm_function *f
   const struct loops *l = &nest->loops;
   nest->open = arena_alloc(nest->arena, (l->count + 1) * sizeof *nest->open);
   if (!nest->open) return false;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    for (uint32_t k = 0; k < inst->operand_count; k++) {
-      struct nvm_value v = inst_operand(f, inst, k);
-      if (value_kind(v) != VALUE_INST) continue;
-      struct nvm_block from = f->insts.data[value_index(v)].block, at = b;
-      if (from.index == b.index && inst->op != OP_PHI) continue;
-      if (inst->op == OP_PHI) at.index = value_index(inst_operand(f, inst, k + 1));
-      uint32_t n = from.index < l->known_blocks ? l->innermost[from.index] : 0;
-      for (; n && !loops_contains(l, n, at); n = l->data[n].parent) nest->open[n] = true;
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      for (uint32_t k = 0; k < inst->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, inst, k);
+        if (value_kind(v) != VALUE_INST) continue;
+        struct nvm_block from = f->insts.data[value_index(v)].block, at = b;
+        if (from.index == b.index && inst->op != OP_PHI) continue;
+        if (inst->op == OP_PHI) at.index = value_index(inst_operand(f, inst, k + 1));
+        uint32_t n = from.index < l->known_blocks ? l->innermost[from.index] : 0;
+        for (; n && !loops_contains(l, n, at); n = l->data[n].parent) nest->open[n] = true;
+      }
     }
-  }
   return true;
 }
 

@@ -130,7 +130,7 @@ static bool collect(struct reducer *r) {
       k = inner->first_block + inner->block_count - 1;
       continue;
     }
-    FOR_EACH_INST(r->f, b, i) {
+    FOR_EACH_INST (r->f, b, i) {
       const struct nvm_inst *inst = function_inst(r->f, i);
       uint32_t operand = address_operand(inst);
       if (operand == UINT32_MAX) continue;

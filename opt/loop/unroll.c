@@ -68,7 +68,8 @@ struct plan {
 /* Whether the loop indexes a variable of the frame by a variant value: unrolling may promote it to
  * registers. */
 static bool indexes_frame(const struct unroller *u, uint32_t n) {
-  for (uint32_t k = 0; k < u->loop->block_count; k++) FOR_EACH_INST(u->f, u->blocks[k], i) {
+  for (uint32_t k = 0; k < u->loop->block_count; k++)
+    FOR_EACH_INST (u->f, u->blocks[k], i) {
       const struct nvm_inst *inst = function_inst(u->f, i);
       if (inst->op != OP_GEP || value_kind(inst_operand(u->f, inst, 0)) != VALUE_INST) continue;
       if (function_inst(u->f, (struct nvm_inst_id){value_index(inst_operand(u->f, inst, 0))})->op !=
@@ -133,18 +134,16 @@ static void fold_exit(struct nvm_function *f, struct nvm_block exiting, bool lea
 static void advance_phis(struct unroller *u, struct nvm_value *next) {
   struct nvm_function *f = u->f;
   uint32_t k = 0;
-  FOR_EACH_PHI(f, u->loop->header, i)
-  next[k++] = loop_copy_of(&u->copy, loop_incoming(f, i, u->loop->latch));
+  FOR_EACH_PHI (f, u->loop->header, i)
+    next[k++] = loop_copy_of(&u->copy, loop_incoming(f, i, u->loop->latch));
   loop_copy_forget(&u->copy, f, u->blocks, u->loop->block_count);
   k = 0;
-  FOR_EACH_PHI(f, u->loop->header, i)
-  u->copy.values[i.index] = next[k++];
+  FOR_EACH_PHI (f, u->loop->header, i) u->copy.values[i.index] = next[k++];
 }
 
 static uint32_t count_phis(const struct nvm_function *f, struct nvm_block b) {
   uint32_t count = 0;
-  FOR_EACH_PHI(f, b, i)
-  count++;
+  FOR_EACH_PHI (f, b, i) count++;
   return count;
 }
 
@@ -189,7 +188,7 @@ static bool make_copies(struct unroller *u, uint32_t n, uint32_t factor,
 /* Sets the latch entries of the original header's phis to values of the last copy. */
 static void close_header(struct unroller *u, struct nvm_block last) {
   struct nvm_block latch = u->loop->latch;
-  FOR_EACH_PHI(u->f, u->loop->header, i) {
+  FOR_EACH_PHI (u->f, u->loop->header, i) {
     struct nvm_value v = loop_copy_of(&u->copy, loop_incoming(u->f, i, latch));
     loop_replace_incoming(u->f, i, latch, v, last);
   }
@@ -285,12 +284,12 @@ static struct nvm_value single_phi(struct unroller *u, struct nvm_block b, struc
 static bool connect_values(struct unroller *u, const struct glue *g) {
   struct nvm_function *f = u->f;
   struct nvm_block latch = u->loop->latch, pre = u->loop->preheader;
-  FOR_EACH_PHI(f, g->exit, i) {
+  FOR_EACH_PHI (f, g->exit, i) {
     struct nvm_value v = loop_incoming(f, i, latch), copied = loop_copy_of(&u->copy, v);
     loop_replace_incoming(f, i, latch, single_phi(u, g->middle, v, latch), g->middle);
     if (!phi_add(f, i, copied, g->rest_latch)) return false;
   }
-  FOR_EACH_PHI(f, u->loop->header, i) {
+  FOR_EACH_PHI (f, u->loop->header, i) {
     struct nvm_value latch_value = single_phi(u, g->middle, loop_incoming(f, i, latch), latch);
     struct nvm_value start = single_phi(u, g->before_rest, loop_incoming(f, i, pre), pre);
     struct nvm_inst_id phi = {value_index(start)},
@@ -366,9 +365,9 @@ static bool keep_rolled(struct unroller *u) {
            all = 0, enough = 8 * most;
   struct pressure p;
   const struct loops *l = &u->nest.loops;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i)
-  if (l->count && all <= enough) all += pressure_registers(f, function_inst(f, i)->type);
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i)
+      if (l->count && all <= enough) all += pressure_registers(f, function_inst(f, i)->type);
   if (all <= enough) return true;
   if (u->changed && !loop_nest_compute(&u->nest, u->f, u->env->arena)) return false;
   if (!pressure_compute(&p, f, &u->nest.d, u->env->arena)) return false;

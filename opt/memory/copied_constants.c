@@ -107,15 +107,15 @@ static struct nvm_value source_of(struct finder *g, struct nvm_inst_id variable)
 }
 
 static bool copies_constants(const struct nvm_function *f) {
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *call = function_inst(f, i);
-    if (call->op != OP_CALL) continue;
-    uint32_t id = call_intrinsic(f, call);
-    if (id != INTRINSIC_memcpy && id != INTRINSIC_memmove) continue;
-    enum value_kind source = value_kind(inst_operand(f, call, 1));
-    if (source == VALUE_CONST || source == VALUE_GLOBAL) return true;
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *call = function_inst(f, i);
+      if (call->op != OP_CALL) continue;
+      uint32_t id = call_intrinsic(f, call);
+      if (id != INTRINSIC_memcpy && id != INTRINSIC_memmove) continue;
+      enum value_kind source = value_kind(inst_operand(f, call, 1));
+      if (source == VALUE_CONST || source == VALUE_GLOBAL) return true;
+    }
   return false;
 }
 
@@ -123,12 +123,12 @@ enum nvm_status copied_constants_run(struct nvm_function *f, struct pass_env *en
   struct finder g = {.f = f, .arena = env->arena};
   struct rewrite r;
   bool any = false;
-  FOR_EACH_INST(f, f->entry, i) any = any || function_inst(f, i)->op == OP_ALLOCA;
+  FOR_EACH_INST (f, f->entry, i) any = any || function_inst(f, i)->op == OP_ALLOCA;
   if (!any || !copies_constants(f)) return NVM_OK;
   g.seen = arena_alloc(env->arena, f->insts.count);
   if (!g.seen || !uses_build(&g.uses, f, env->arena) || !rewrite_init(&r, f, env->arena))
     return NVM_OUT_OF_MEMORY;
-  FOR_EACH_INST(f, f->entry, i) {
+  FOR_EACH_INST (f, f->entry, i) {
     if (function_inst(f, i)->op != OP_ALLOCA || !is_only_copied(&g, i)) continue;
     struct nvm_value source = source_of(&g, i);
     if (value_is_none(source)) continue;

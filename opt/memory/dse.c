@@ -39,7 +39,7 @@ static bool collect_accesses(struct eliminator *g, struct arena *arena) {
   g->progresses = function_attribute(f, ATTR_MUSTPROGRESS);
   if (!g->seen || !g->ends || !g->position) return false;
   uint32_t position = 0;
-  FOR_EACH_BLOCK(f, b) g->position[b.index] = position++;
+  FOR_EACH_BLOCK (f, b) g->position[b.index] = position++;
   for (uint32_t k = 0; k < g->accesses.list.count; k++) {
     const struct access *x = &g->accesses.list.data[k];
     g->ends[x->class] += x->kind == ACCESS_STORE || x->kind == ACCESS_END;

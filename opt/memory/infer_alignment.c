@@ -295,15 +295,15 @@ enum nvm_status infer_alignment_run(struct nvm_function *f, struct pass_env *env
   struct aligner g = {.f = f, .arena = env->arena};
   g.log2 = arena_alloc(env->arena, f->insts.count);
   if (!g.log2) return NVM_OUT_OF_MEMORY;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    struct candidate access = {i, g.assumptions.count};
-    if (is_access(inst) && !VEC_PUSH(g.arena, &g.accesses, access)) return NVM_OUT_OF_MEMORY;
-    if (type_is_ptr(&f->module->types, inst->type) && !note_pointer(&g, i))
-      return NVM_OUT_OF_MEMORY;
-    if (!note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      struct candidate access = {i, g.assumptions.count};
+      if (is_access(inst) && !VEC_PUSH(g.arena, &g.accesses, access)) return NVM_OUT_OF_MEMORY;
+      if (type_is_ptr(&f->module->types, inst->type) && !note_pointer(&g, i))
+        return NVM_OUT_OF_MEMORY;
+      if (!note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;
+    }
   if (g.assumptions.count > MAX_ASSUMPTIONS) g.assumptions.count = MAX_ASSUMPTIONS;
   if (g.assumptions.count && !flow_dominance(env->flow, f, &g.dominance)) return NVM_OUT_OF_MEMORY;
   if (!solve(&g) || !keep_improvable(&g)) return NVM_OK;

@@ -234,7 +234,7 @@ static bool add_predecessors(struct load_eliminator *g, struct nvm_block to,
   const struct dominance *d = g->dominance;
   bool translates = alias_is_made_in(g->f, &place->address, to);
   g->translated[g->load.index] |= translates;
-  FOR_EACH_PREDECESSOR(d, to, e) {
+  FOR_EACH_PREDECESSOR (d, to, e) {
     struct nvm_block from = d->predecessors[e];
     if (e > d->first_predecessor[to.index] && from.index == d->predecessors[e - 1].index)
       continue; /* a switch with several edges */
@@ -318,7 +318,7 @@ static struct nvm_value make_phi(struct load_eliminator *g, struct nvm_block b) 
 
 static bool fill_phi(struct load_eliminator *g, struct nvm_value phi, struct nvm_block b) {
   const struct dominance *d = g->dominance;
-  FOR_EACH_PREDECESSOR(d, b, e) {
+  FOR_EACH_PREDECESSOR (d, b, e) {
     struct nvm_value v = value_at_end(g, d->predecessors[e]);
     struct nvm_inst_id i = {value_index(phi)};
     if (!phi_add(g->f, i, v, d->predecessors[e])) return false;

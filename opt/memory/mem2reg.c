@@ -131,7 +131,7 @@ static bool note_marker(struct promoter *p, struct nvm_inst_id id) {
 /* Finds the variables and their accesses. *promoted: the number of promotable ones. */
 static bool find_variables(struct promoter *p, uint32_t *promoted) {
   struct nvm_function *f = p->f;
-  FOR_EACH_INST(f, f->entry, i) {
+  FOR_EACH_INST (f, f->entry, i) {
     struct variable v = {.alloca = i};
     if (is_candidate(f, function_inst(f, i)) && !VEC_PUSH(p->arena, &p->variables, v)) return false;
   }
@@ -141,9 +141,10 @@ static bool find_variables(struct promoter *p, uint32_t *promoted) {
   if (!p->variable_of || !p->first_user) return false;
   for (uint32_t n = 0; n < p->variables.count; n++)
     p->variable_of[p->variables.data[n].alloca.index] = n + 1;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i)
-  if (!(function_inst(f, i)->op == OP_CALL ? note_marker(p, i) : note_access(p, i))) return false;
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i)
+      if (!(function_inst(f, i)->op == OP_CALL ? note_marker(p, i) : note_access(p, i)))
+        return false;
   for (uint32_t n = 0; n < p->variables.count; n++) {
     struct variable *v = &p->variables.data[n];
     if (v->type.index == 0) v->type = TYPE_I32; /* never accessed */
@@ -189,7 +190,7 @@ static bool mark_live(struct placement *s, const access_list *list) {
     s->spent = s->budget < edges;
     if (s->spent) return true;
     s->budget -= edges;
-    FOR_EACH_PREDECESSOR(&p->dom, b, e) {
+    FOR_EACH_PREDECESSOR (&p->dom, b, e) {
       struct nvm_block from = p->dom.predecessors[e];
       if (s->stored.at[from.index] == s->stored.stamp) continue;
       if (!dominance_reachable(&p->dom, from)) continue;
@@ -241,9 +242,9 @@ static bool compute_frontiers(struct promoter *p, uint64_t *budget, uint32_t **s
   if (!last || !*start) return false;
   for (int pass = 0; pass < 2; pass++) {
     memset(last, 0, blocks * sizeof *last);
-    FOR_EACH_BLOCK(f, b) {
+    FOR_EACH_BLOCK (f, b) {
       if (dominance_predecessor_count(d, b) < 2 || !dominance_reachable(d, b)) continue;
-      FOR_EACH_PREDECESSOR(d, b, e) {
+      FOR_EACH_PREDECESSOR (d, b, e) {
         struct nvm_block r = d->predecessors[e];
         if (!dominance_reachable(d, r)) continue;
         while (r.index != d->immediate[b.index].index && last[r.index] != b.index) {
@@ -421,8 +422,8 @@ static bool rename_all(struct promoter *p) {
       return false;
   }
   leave_block(&r, 0);
-  FOR_EACH_BLOCK(f, b) /* phis need operands for unreachable predecessors too */
-  if (!dominance_reachable(&p->dom, b) && !fill_successors(&r, b)) return false;
+  FOR_EACH_BLOCK (f, b) /* phis need operands for unreachable predecessors too */
+    if (!dominance_reachable(&p->dom, b) && !fill_successors(&r, b)) return false;
   return true;
 }
 
@@ -435,17 +436,17 @@ static void remove_unreachable_accesses(struct promoter *p) {
   for (uint32_t v = 0; v < p->variables.count; v++)
     if (is_promoted(p, &p->variables.data[v])) left += p->variables.data[v].known_uses;
   if (left == 0) return;
-  FOR_EACH_BLOCK(f, b)
-  for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    next = inst->next;
-    bool gone = false;
-    for (uint32_t k = 0; k < inst->operand_count && !gone; k++)
-      gone = variable_of(p, inst_operand(f, inst, k)) != NULL;
-    if (!gone || rewrite_is_set(&p->rewrite, i)) continue;
-    if (inst->op == OP_LOAD) rewrite_set(&p->rewrite, i, const_undef(f->module, inst->type));
-    else inst_remove(f, i); /* stores and lifetime markers */
-  }
+  FOR_EACH_BLOCK (f, b)
+    for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      next = inst->next;
+      bool gone = false;
+      for (uint32_t k = 0; k < inst->operand_count && !gone; k++)
+        gone = variable_of(p, inst_operand(f, inst, k)) != NULL;
+      if (!gone || rewrite_is_set(&p->rewrite, i)) continue;
+      if (inst->op == OP_LOAD) rewrite_set(&p->rewrite, i, const_undef(f->module, inst->type));
+      else inst_remove(f, i); /* stores and lifetime markers */
+    }
 }
 
 enum nvm_status mem2reg_run(struct nvm_function *f, struct pass_env *env, bool *changed) {

@@ -238,17 +238,18 @@ static bool split_choices(struct splitter *s) {
            known = s->f->insts.count;
   s->failed |= !loads;
   if (!loads) return false;
-  for (int again = 0; again < 1 + found; again++) FOR_EACH_BLOCK(s->f, b)
-  FOR_EACH_INST(s->f, b, i) {
-    struct nvm_inst_id choice =
-        i.index < known ? choice_of(s, function_inst(s->f, i)) : (struct nvm_inst_id){0};
-    if (inst_is_none(choice) || (again && loads[choice.index] != s->f->uses.data[choice.index]))
-      continue;
-    if (again) load_both(s, i, choice);
-    else loads[choice.index]++;
-    found = true;
-    any |= again;
-  }
+  for (int again = 0; again < 1 + found; again++)
+    FOR_EACH_BLOCK (s->f, b)
+      FOR_EACH_INST (s->f, b, i) {
+        struct nvm_inst_id choice =
+            i.index < known ? choice_of(s, function_inst(s->f, i)) : (struct nvm_inst_id){0};
+        if (inst_is_none(choice) || (again && loads[choice.index] != s->f->uses.data[choice.index]))
+          continue;
+        if (again) load_both(s, i, choice);
+        else loads[choice.index]++;
+        found = true;
+        any |= again;
+      }
   return any;
 }
 
@@ -259,16 +260,19 @@ bool sroa_split_accesses(struct splitter *s, struct sroa_found found) {
     return false;
   }
   bool any = found.choices && split_choices(s);
-  if (found.structs) FOR_EACH_BLOCK(s->f, b)
-  for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i); i = next) {
-    next = function_inst(s->f, i)->next;
-    uint16_t op = function_inst(s->f, i)->op;
-    if (op == OP_LOAD || op == OP_STORE) any |= split_struct_access(s, i);
-  }
-  if (found.structs || found.members) FOR_EACH_BLOCK(s->f, b)
-  FOR_EACH_INST(s->f, b, i)
-  if (function_inst(s->f, i)->op == OP_EXTRACTVALUE && i.index < s->rewrite.size)
-    any |= look_through(s, i);
+  if (found.structs)
+    FOR_EACH_BLOCK (s->f, b)
+      for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i);
+           i = next) {
+        next = function_inst(s->f, i)->next;
+        uint16_t op = function_inst(s->f, i)->op;
+        if (op == OP_LOAD || op == OP_STORE) any |= split_struct_access(s, i);
+      }
+  if (found.structs || found.members)
+    FOR_EACH_BLOCK (s->f, b)
+      FOR_EACH_INST (s->f, b, i)
+        if (function_inst(s->f, i)->op == OP_EXTRACTVALUE && i.index < s->rewrite.size)
+          any |= look_through(s, i);
   rewrite_apply(&s->rewrite);
   s->failed |= module_out_of_memory(s->m);
   return any;

@@ -85,14 +85,15 @@ bool sroa_find_candidates(struct splitter *s, struct sroa_found *found) {
   bool any = false;
   *found = (struct sroa_found){0};
   s->candidates.count = 0;
-  FOR_EACH_INST(f, f->entry, i) any = any || function_inst(f, i)->op == OP_ALLOCA;
+  FOR_EACH_INST (f, f->entry, i) any = any || function_inst(f, i)->op == OP_ALLOCA;
   s->direct = any ? arena_alloc(s->arena, f->insts.count * sizeof *s->direct) : NULL;
   if (any && !s->direct) return false;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i)
-  if (any || function_inst(f, i)->op == OP_EXTRACTVALUE) note_uses(s, function_inst(f, i), found);
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i)
+      if (any || function_inst(f, i)->op == OP_EXTRACTVALUE)
+        note_uses(s, function_inst(f, i), found);
   if (!any) return true;
-  FOR_EACH_INST(f, f->entry, i) {
+  FOR_EACH_INST (f, f->entry, i) {
     const struct direct_uses *d = &s->direct[i.index];
     if (function_inst(f, i)->op != OP_ALLOCA || d->unsupported) continue;
     bool ready = d->count == f->uses.data[i.index] && d->read == d->accessed;

@@ -100,35 +100,35 @@ static void classify_use(struct narrower *n, struct web *w, const struct nvm_ins
 static void find_webs(struct narrower *n) {
   struct nvm_function *f = n->f;
   bool any = false;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_PHI(f, b, i) {
-    struct nvm_type type = function_inst(f, i)->type;
-    uint32_t bits = type_is_int(&n->m->types, type) ? type_scalar_bits(&n->m->types, type) : 0;
-    if (bits < 2 || bits > 64) continue;
-    n->webs[i.index].next = i.index;
-    any = true;
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_PHI (f, b, i) {
+      struct nvm_type type = function_inst(f, i)->type;
+      uint32_t bits = type_is_int(&n->m->types, type) ? type_scalar_bits(&n->m->types, type) : 0;
+      if (bits < 2 || bits > 64) continue;
+      n->webs[i.index].next = i.index;
+      any = true;
+    }
   if (!any) return;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    bool phi = n->webs[i.index].next != 0;
-    for (uint32_t k = 0; k < inst->operand_count; k++) {
-      struct nvm_value v = inst_operand(f, inst, k);
-      bool inner = is_candidate(n, v);
-      if (phi && inner) {
-        struct web *a = web_of(n, i.index), *c = web_of(n, value_index(v));
-        if (a == c) continue;
-        a->next = (uint32_t)(c - n->webs);
-        c->wide |= a->wide, c->has_other_bits |= a->has_other_bits,
-            c->needs_all_bits |= a->needs_all_bits, c->profitable |= a->profitable;
-      } else if (phi && k % 2 == 0) {
-        classify_source(n, web_of(n, i.index), v);
-      } else if (inner) {
-        classify_use(n, web_of(n, value_index(v)), inst);
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      bool phi = n->webs[i.index].next != 0;
+      for (uint32_t k = 0; k < inst->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, inst, k);
+        bool inner = is_candidate(n, v);
+        if (phi && inner) {
+          struct web *a = web_of(n, i.index), *c = web_of(n, value_index(v));
+          if (a == c) continue;
+          a->next = (uint32_t)(c - n->webs);
+          c->wide |= a->wide, c->has_other_bits |= a->has_other_bits,
+              c->needs_all_bits |= a->needs_all_bits, c->profitable |= a->profitable;
+        } else if (phi && k % 2 == 0) {
+          classify_source(n, web_of(n, i.index), v);
+        } else if (inner) {
+          classify_use(n, web_of(n, value_index(v)), inst);
+        }
       }
     }
-  }
 }
 
 static bool becomes_bool(struct narrower *n, uint32_t phi) {

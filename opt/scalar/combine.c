@@ -68,8 +68,8 @@ static void link_operands(struct combiner *k, struct nvm_inst_id i) {
 static bool have_lists(struct combiner *k) {
   if (k->linked) return true;
   if (!have_insts(k) || !have_uses(k)) return false;
-  FOR_EACH_BLOCK(k->f, b)
-  FOR_EACH_INST(k->f, b, i) link_operands(k, i);
+  FOR_EACH_BLOCK (k->f, b)
+    FOR_EACH_INST (k->f, b, i) link_operands(k, i);
   return k->linked = true;
 }
 
@@ -263,8 +263,8 @@ static struct nvm_value final_value(void *state, struct nvm_value v) {
 static bool visit_all(struct combiner *k) {
   VEC(uint32_t) order = {0};
   if (!VEC_ROOM(k->arena, &order, k->f->insts.count)) return false;
-  FOR_EACH_BLOCK(k->f, b)
-  FOR_EACH_INST(k->f, b, i) order.data[order.count++] = i.index;
+  FOR_EACH_BLOCK (k->f, b)
+    FOR_EACH_INST (k->f, b, i) order.data[order.count++] = i.index;
   for (uint32_t n = 0; n < order.count && !k->arena->failed; n++) {
     visit(k, (struct nvm_inst_id){order.data[n]});
     drain(k);

@@ -550,7 +550,7 @@ static void use_condition(struct walker *w, struct nvm_block b) {
   if (inst_is_none(t) || function_inst(w->f, t)->op != OP_CONDBR) return;
   if (block_successor(w->f, d, 0).index == block_successor(w->f, d, 1).index) return;
   struct nvm_value condition = inst_operand_at(w->f, t, 0);
-  FOR_EACH_PHI(w->f, b, i) {
+  FOR_EACH_PHI (w->f, b, i) {
     const struct nvm_inst *phi = function_inst(w->f, i);
     if (!type_equal(phi->type, TYPE_I1) || i.index >= w->insts) continue;
     if (is_condition(w, phi, d, 0)) {
@@ -565,7 +565,7 @@ static void use_condition(struct walker *w, struct nvm_block b) {
 static bool visit_block(struct walker *w, struct nvm_block b) {
   if (!add_edge_condition(w, b)) return false;
   use_condition(w, b);
-  FOR_EACH_INST(w->f, b, i) {
+  FOR_EACH_INST (w->f, b, i) {
     insert_constants(w, i);
     enum op op = (enum op)function_inst(w->f, i)->op;
     if (op >= OP_FIRST_INT && op <= OP_LAST_INT ? !visit_binary(w, i) : !visit_other(w, i))

@@ -56,11 +56,11 @@ enum nvm_status dce_run(struct nvm_function *f, struct pass_env *env, bool *chan
   if (!k.live || !k.passed || !k.stack) return NVM_OUT_OF_MEMORY;
   mark_all(&k);
   if (k.dead == 0) return NVM_OK;
-  FOR_EACH_BLOCK(f, b)
-  for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
-    next = function_inst(f, i)->next;
-    if (!k.live[i.index]) inst_remove(f, i);
-  }
+  FOR_EACH_BLOCK (f, b)
+    for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
+      next = function_inst(f, i)->next;
+      if (!k.live[i.index]) inst_remove(f, i);
+    }
   *env->statistic += k.dead;
   *changed = true;
   rewrite_drop_dead_metadata(f, k.live);

@@ -466,13 +466,13 @@ static void refuse(const struct expansion *x, struct diag_sink *sink, struct nvm
 /* Reports operations that cannot be expanded; *any: f computes with wide integers. */
 static bool check(struct expansion *x, struct diag_sink *sink, bool *any) {
   uint32_t errors = sink->error_count;
-  FOR_EACH_BLOCK(x->f, b)
-  FOR_EACH_INST(x->f, b, i) {
-    struct nvm_type type = wide_type(x, function_inst(x->f, i));
-    if (type.index == 0) continue;
-    *any = true;
-    if (!has_expansion(x, function_inst(x->f, i))) refuse(x, sink, i, type);
-  }
+  FOR_EACH_BLOCK (x->f, b)
+    FOR_EACH_INST (x->f, b, i) {
+      struct nvm_type type = wide_type(x, function_inst(x->f, i));
+      if (type.index == 0) continue;
+      *any = true;
+      if (!has_expansion(x, function_inst(x->f, i))) refuse(x, sink, i, type);
+    }
   return sink->error_count == errors;
 }
 
@@ -496,8 +496,8 @@ static bool expand_function(struct expansion *x) {
   memset(x->words, 0, x->count * sizeof *x->words);
   for (uint32_t k = d.size[f->entry.index]; k-- > 0;)
     if (!expand_block(x, d.postorder[k])) return false;
-  FOR_EACH_BLOCK(f, b)
-  if (!dominance_reachable(&d, b) && !expand_block(x, b)) return false;
+  FOR_EACH_BLOCK (f, b)
+    if (!dominance_reachable(&d, b) && !expand_block(x, b)) return false;
   for (uint32_t k = 1; k < x->count; k++)
     if (x->words[k] && f->insts.data[k].op == OP_PHI && !fill_phis(x, (struct nvm_inst_id){k}))
       return false;

@@ -91,7 +91,8 @@ static bool walk(struct numbering *g, struct load_eliminator *loads, struct aren
   struct nvm_function *f = g->f;
   struct nvm_block *order = dominance_preorder(&g->dominance, f, arena);
   if (!order) return false;
-  for (uint32_t n = 1; n <= g->dominance.size[f->entry.index]; n++) FOR_EACH_INST(f, order[n], i) {
+  for (uint32_t n = 1; n <= g->dominance.size[f->entry.index]; n++)
+    FOR_EACH_INST (f, order[n], i) {
       if (g->rewrite.set_count) rewrite_operands(&g->rewrite, i);
       if (i.index >= g->rewrite.size) continue; /* inserted in a block that is visited later */
       if (effects_is_pure(f, function_inst(f, i))) visit_pure(g, i);

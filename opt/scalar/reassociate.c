@@ -184,16 +184,16 @@ enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bo
   uint32_t *user_op = arena_alloc(env->arena, f->insts.count * sizeof *user_op);
   VEC(struct nvm_inst_id) nodes = {NULL, 0, 0};
   if (!user_op) return NVM_OUT_OF_MEMORY;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    if (!may_reorder(inst)) continue;
-    for (uint32_t k = 0; k < 2; k++) {
-      struct nvm_value v = inst_operand(f, inst, k);
-      if (value_kind(v) == VALUE_INST) user_op[value_index(v)] = inst->op;
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (!may_reorder(inst)) continue;
+      for (uint32_t k = 0; k < 2; k++) {
+        struct nvm_value v = inst_operand(f, inst, k);
+        if (value_kind(v) == VALUE_INST) user_op[value_index(v)] = inst->op;
+      }
+      if (!VEC_PUSH(env->arena, &nodes, i)) return NVM_OUT_OF_MEMORY;
     }
-    if (!VEC_PUSH(env->arena, &nodes, i)) return NVM_OUT_OF_MEMORY;
-  }
   for (uint32_t k = 0; k < nodes.count; k++)
     if (!visit(&s, nodes.data[k], user_op)) return NVM_OUT_OF_MEMORY;
   *changed = *env->statistic != before;

@@ -20,18 +20,18 @@
 enum nvm_status reflect_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct rewrite r = {.f = f};
   if (!env->knobs->value[KNOB_REFLECT_ENABLE]) return NVM_OK;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    struct nvm_text query;
-    if (inst->op != OP_CALL || !reflect_is_callee(f->module, call_callee(f, inst))) continue;
-    if (!r.to && !rewrite_init(&r, f, env->arena)) return NVM_OUT_OF_MEMORY;
-    if (call_arg_count(f, inst) == 1 && reflect_string(f, inst_operand(f, inst, 0), &query))
-      rewrite_set(&r, i, const_int(f->module, inst->type, reflect_answer(env->target, f, query)));
-    else
-      remark(env, REMARK_MISSED, f, i, "NotConstant",
-             "call of __nvvm_reflect is left alone: its argument is not a constant string");
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      struct nvm_text query;
+      if (inst->op != OP_CALL || !reflect_is_callee(f->module, call_callee(f, inst))) continue;
+      if (!r.to && !rewrite_init(&r, f, env->arena)) return NVM_OUT_OF_MEMORY;
+      if (call_arg_count(f, inst) == 1 && reflect_string(f, inst_operand(f, inst, 0), &query))
+        rewrite_set(&r, i, const_int(f->module, inst->type, reflect_answer(env->target, f, query)));
+      else
+        remark(env, REMARK_MISSED, f, i, "NotConstant",
+               "call of __nvvm_reflect is left alone: its argument is not a constant string");
+    }
   *env->statistic += r.count;
   *changed |= r.count != 0;
   rewrite_apply(&r);

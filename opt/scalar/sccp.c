@@ -268,7 +268,7 @@ static bool visit(struct solver *s, struct body *p, struct nvm_inst_id id) {
 static bool visit_block(struct solver *s, struct body *p, struct nvm_block b) {
   bool only_phis = p->reached[b.index] != DEAD;
   if (!only_phis) p->reached[b.index] = ENTERED;
-  FOR_EACH_INST(p->f, b, i) {
+  FOR_EACH_INST (p->f, b, i) {
     if (only_phis && function_inst(p->f, i)->op != OP_PHI) break;
     if (!visit(s, p, i)) return false;
   }
@@ -298,7 +298,7 @@ static bool settle_block(struct solver *s, struct body *p, struct nvm_block b) {
   if (b.index == p->f->entry.index && p->closed)
     for (uint32_t k = 0, count = function_arg_count(p->f); k < count; k++)
       if (!settle_value(s, p, value_make(VALUE_ARG, k))) return false;
-  FOR_EACH_INST(p->f, b, i) {
+  FOR_EACH_INST (p->f, b, i) {
     const struct nvm_inst *inst = function_inst(p->f, i);
     bool branch = inst->op == OP_CONDBR || inst->op == OP_SWITCH;
     if (branch && value_is_none(state_of(p, inst_operand(p->f, inst, 0)))) {
@@ -323,15 +323,15 @@ static bool solve(struct solver *s) {
 
 /* Replaces arguments and results of calls by constants; the calls are kept. */
 static void put_in_arguments(const struct body *p, uint64_t *count) {
-  FOR_EACH_BLOCK(p->f, b)
-  FOR_EACH_INST(p->f, b, i)
-  for (uint32_t k = 0; k < function_inst(p->f, i)->operand_count; k++) {
-    struct nvm_value v = inst_operand_at(p->f, i, k);
-    bool call = value_kind(v) == VALUE_INST && p->f->insts.data[value_index(v)].op == OP_CALL;
-    if ((!call && value_kind(v) != VALUE_ARG) || !is_constant(state_of(p, v))) continue;
-    inst_set_operand(p->f, i, k, state_of(p, v));
-    ++*count;
-  }
+  FOR_EACH_BLOCK (p->f, b)
+    FOR_EACH_INST (p->f, b, i)
+      for (uint32_t k = 0; k < function_inst(p->f, i)->operand_count; k++) {
+        struct nvm_value v = inst_operand_at(p->f, i, k);
+        bool call = value_kind(v) == VALUE_INST && p->f->insts.data[value_index(v)].op == OP_CALL;
+        if ((!call && value_kind(v) != VALUE_ARG) || !is_constant(state_of(p, v))) continue;
+        inst_set_operand(p->f, i, k, state_of(p, v));
+        ++*count;
+      }
 }
 
 /* Inserts the constants and folds decided branches. */
@@ -341,16 +341,17 @@ static bool apply(const struct body *p, bool across, struct pass_env *env, bool 
   uint64_t count = 0;
   bool jumps = false;
   if (!rewrite_init(&r, f, env->arena)) return false;
-  if (p->constants) FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i)
-  if (p->reached[b.index] && is_constant(p->state[i.index]) &&
-      !effects_must_stay(f, function_inst(f, i)))
-    rewrite_set(&r, i, p->state[i.index]);
+  if (p->constants)
+    FOR_EACH_BLOCK (f, b)
+      FOR_EACH_INST (f, b, i)
+        if (p->reached[b.index] && is_constant(p->state[i.index]) &&
+            !effects_must_stay(f, function_inst(f, i)))
+          rewrite_set(&r, i, p->state[i.index]);
   if (across && p->constants) put_in_arguments(p, &count);
   count += r.count;
   *env->statistic += count;
   rewrite_apply(&r);
-  FOR_EACH_BLOCK(f, b) {
+  FOR_EACH_BLOCK (f, b) {
     struct nvm_block to = p->reached[b.index] ? cfg_known_successor(f, b) : (struct nvm_block){0};
     if (block_is_none(to)) continue;
     cfg_make_jump(f, b, to);

@@ -127,7 +127,8 @@ enum nvm_status share_addresses_run(struct nvm_function *f, struct pass_env *env
   s->scev = scev_init(f, &s->loops, &s->dominance, env->arena);
   struct nvm_block *order = dominance_preorder(&s->dominance, f, env->arena);
   if (!s->scev || !order) return NVM_OUT_OF_MEMORY;
-  for (uint32_t k = 1; k <= s->dominance.size[f->entry.index]; k++) FOR_EACH_INST(f, order[k], i) {
+  for (uint32_t k = 1; k <= s->dominance.size[f->entry.index]; k++)
+    FOR_EACH_INST (f, order[k], i) {
       enum op op = (enum op)function_inst(f, i)->op;
       if ((op == OP_LOAD || op == OP_STORE) && !share(s, i, op == OP_STORE))
         return NVM_OUT_OF_MEMORY;

@@ -128,7 +128,7 @@ enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok) {
   struct arena *arena = v->env->arena;
   *ok = true;
   for (uint32_t b = 0; b < l->block_count; b++)
-    FOR_EACH_INST(v->f, v->loops->blocks[l->first_block + b], i) {
+    FOR_EACH_INST (v->f, v->loops->blocks[l->first_block + b], i) {
       enum vector_refusal r = check_instruction(v, vl_inst(v, i));
       v->culprit = i;
       if (r != VECTOR_OK) return r;
@@ -145,7 +145,7 @@ enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok) {
   *ok = v->body && v->position && v->needed && v->chained && v->reduced && v->access_of;
   if (!*ok) return VECTOR_OK;
   for (uint32_t b = 0; b < l->block_count; b++)
-    FOR_EACH_INST(v->f, v->loops->blocks[l->first_block + b], i) {
+    FOR_EACH_INST (v->f, v->loops->blocks[l->first_block + b], i) {
       v->body[v->body_count] = i;
       v->position[i.index] = ++v->body_count;
     }
@@ -185,7 +185,7 @@ static enum vector_refusal classify_phi(struct vector_loop *v, struct header_phi
 
 static enum vector_refusal collect_phis(struct vector_loop *v, bool *ok) {
   struct nvm_function *f = v->f;
-  FOR_EACH_INST(f, v->loop->header, i) {
+  FOR_EACH_INST (f, v->loop->header, i) {
     const struct nvm_inst *phi = vl_inst(v, i);
     if (phi->op != OP_PHI) break;
     if (phi->operand_count != 4) return VECTOR_SHAPE;

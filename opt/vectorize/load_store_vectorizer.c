@@ -128,7 +128,7 @@ static bool is_promising(const struct vectorizer *g, const struct pile *p) {
 static bool make_piles(struct vectorizer *g, struct nvm_block b) {
   bool promising = false;
   g->pile_count = 0;
-  FOR_EACH_INST(g->f, b, i) {
+  FOR_EACH_INST (g->f, b, i) {
     const struct nvm_inst *inst = function_inst(g->f, i);
     uint32_t bytes = inst->op == OP_LOAD || inst->op == OP_STORE ? candidate_bytes(g, inst) : 0;
     if (bytes == 0) continue;
@@ -424,10 +424,10 @@ static bool vectorize_block(struct vectorizer *g, struct nvm_block b) {
   uint32_t most = 0;
   if (!make_piles(g, b)) return true;
   g->accesses.count = g->group_count = 0;
-  FOR_EACH_INST(f, b, i)
-  if ((effects_on_memory(f, i) || function_inst(f, i)->op == OP_CALL) &&
-      !VEC_PUSH(g->env->arena, &g->accesses, i))
-    return false;
+  FOR_EACH_INST (f, b, i)
+    if ((effects_on_memory(f, i) || function_inst(f, i)->op == OP_CALL) &&
+        !VEC_PUSH(g->env->arena, &g->accesses, i))
+      return false;
   for (uint32_t order = 0; order < g->accesses.count; order++) add_member(g, order);
   for (uint32_t n = 0; n < g->group_count; n++)
     most = g->groups[n].members.count > most ? g->groups[n].members.count : most;
@@ -447,8 +447,8 @@ enum nvm_status load_store_vectorizer_run(struct nvm_function *f, struct pass_en
   if (!g) return NVM_OUT_OF_MEMORY;
   g->f = f;
   g->env = env;
-  FOR_EACH_BLOCK(f, b)
-  if (!vectorize_block(g, b)) return NVM_OUT_OF_MEMORY;
+  FOR_EACH_BLOCK (f, b)
+    if (!vectorize_block(g, b)) return NVM_OUT_OF_MEMORY;
   for (uint32_t k = 0; k < g->dead.count; k++) inst_remove(f, g->dead.data[k]);
   rewrite_apply(&g->rewrite);
   *env->statistic += g->changes;

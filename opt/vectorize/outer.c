@@ -257,7 +257,7 @@ static uint32_t choose_factor(const struct vector_loop *v) {
 }
 
 static enum vector_refusal check_phis(const struct vector_loop *v) {
-  FOR_EACH_PHI(v->f, v->loop->header, i) {
+  FOR_EACH_PHI (v->f, v->loop->header, i) {
     int64_t step;
     struct scev s = scev_of(v->scev, value_of_inst(i));
     if (s.width == 0 || !scev_step(v->scev, s, v->index, &step) ||
@@ -434,13 +434,13 @@ static void copy_lanes(struct outer_nest *n, struct nvm_inst_id i) {
 static void begin_lanes(struct outer_nest *n, struct nvm_block from) {
   struct executor *x = &n->x;
   struct nvm_function *f = x->v->f;
-  FOR_EACH_PHI(f, x->v->loop->header, i) {
+  FOR_EACH_PHI (f, x->v->loop->header, i) {
     struct nvm_value operands[2] = {loop_incoming(f, i, x->v->loop->preheader),
                                     value_of_block(from)};
     x->origin = i;
     n->lanes[0].values[i.index] = x_emit(x, OP_PHI, 0, vl_inst(x->v, i)->type, operands, 2, 0);
   }
-  FOR_EACH_PHI(f, x->v->loop->header, i) {
+  FOR_EACH_PHI (f, x->v->loop->header, i) {
     int64_t step = 0;
     struct nvm_value first = n->lanes[0].values[i.index];
     scev_step(x->v->scev, scev_of(x->v->scev, value_of_inst(i)), x->v->index, &step);
@@ -458,14 +458,14 @@ static void close_inner(struct outer_nest *n, struct nvm_block after) {
     struct nvm_block to = block_successor(f, n->inner_block, s);
     n->lanes[0].blocks[to.index] = to.index == n->inner_block.index ? x->block : after;
   }
-  FOR_EACH_PHI(f, n->inner_block, i)
-  for (uint32_t l = 0; l < (n->uniform[i.index] ? 1 : n->factor); l++)
-    for (uint32_t k = 0; k < vl_inst(x->v, i)->operand_count; k += 2) {
-      if (value_index(inst_operand(f, vl_inst(x->v, i), k + 1)) != n->inner_block.index) continue;
-      struct nvm_inst_id made = {value_index(n->lanes[l].values[i.index])};
-      inst_set_operand(f, made, k,
-                       loop_copy_of(&n->lanes[l], inst_operand(f, vl_inst(x->v, i), k)));
-    }
+  FOR_EACH_PHI (f, n->inner_block, i)
+    for (uint32_t l = 0; l < (n->uniform[i.index] ? 1 : n->factor); l++)
+      for (uint32_t k = 0; k < vl_inst(x->v, i)->operand_count; k += 2) {
+        if (value_index(inst_operand(f, vl_inst(x->v, i), k + 1)) != n->inner_block.index) continue;
+        struct nvm_inst_id made = {value_index(n->lanes[l].values[i.index])};
+        inst_set_operand(f, made, k,
+                         loop_copy_of(&n->lanes[l], inst_operand(f, vl_inst(x->v, i), k)));
+      }
   struct nvm_inst_id made = loop_copy_inst(&n->lanes[0], f, end);
   x->failed |= inst_is_none(made);
   if (x->failed) return;
@@ -511,10 +511,10 @@ static void connect_values(struct outer_nest *n, struct nvm_block middle, struct
   struct vector_loop *v = x->v;
   struct nvm_function *f = v->f;
   const struct loop_copy *last = &n->lanes[n->factor - 1];
-  FOR_EACH_PHI(f, v->loop->exit, i)
-  x->failed |= !phi_add(f, i, loop_copy_of(last, loop_incoming(f, i, v->loop->latch)), middle);
+  FOR_EACH_PHI (f, v->loop->exit, i)
+    x->failed |= !phi_add(f, i, loop_copy_of(last, loop_incoming(f, i, v->loop->latch)), middle);
   x->block = scalar;
-  FOR_EACH_PHI(f, v->loop->header, i) {
+  FOR_EACH_PHI (f, v->loop->header, i) {
     struct nvm_value back = loop_copy_of(last, loop_incoming(f, i, v->loop->latch));
     struct nvm_value operands[4] = {loop_incoming(f, i, v->loop->preheader),
                                     value_of_block(v->loop->preheader), back,

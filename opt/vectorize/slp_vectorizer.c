@@ -340,9 +340,9 @@ static bool is_seed(const struct slp *s, const struct nvm_inst *i) {
 }
 
 static bool has_seed(const struct slp *s) {
-  FOR_EACH_BLOCK(s->f, b)
-  FOR_EACH_INST(s->f, b, i)
-  if (is_seed(s, function_inst(s->f, i))) return true;
+  FOR_EACH_BLOCK (s->f, b)
+    FOR_EACH_INST (s->f, b, i)
+      if (is_seed(s, function_inst(s->f, i))) return true;
   return false;
 }
 
@@ -356,15 +356,15 @@ enum nvm_status slp_vectorizer_run(struct nvm_function *f, struct pass_env *env,
   bool ready =
       s->dead && uses_build(&s->uses, f, env->arena) && rewrite_init(&s->rewrite, f, env->arena);
   if (!ready) return NVM_OUT_OF_MEMORY;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    if (i.index >= first || !is_seed(s, inst)) continue;
-    uint32_t user = s->uses.first[i.index], users = s->uses.first[i.index + 1] - user;
-    bool last = users != 1 || function_inst(f, s->uses.users[user])->op != OP_INSERTELEMENT;
-    if (inst->op == OP_INSERTELEMENT && last) seed_vector(s, i);
-    else if (inst->op != OP_INSERTELEMENT) seed_reduction(s, i);
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (i.index >= first || !is_seed(s, inst)) continue;
+      uint32_t user = s->uses.first[i.index], users = s->uses.first[i.index + 1] - user;
+      bool last = users != 1 || function_inst(f, s->uses.users[user])->op != OP_INSERTELEMENT;
+      if (inst->op == OP_INSERTELEMENT && last) seed_vector(s, i);
+      else if (inst->op != OP_INSERTELEMENT) seed_reduction(s, i);
+    }
   *changed = s->rewrite.count != 0;
   rewrite_apply(&s->rewrite);
   return NVM_OK;

@@ -131,13 +131,13 @@ static inline struct nvm_block world_block(struct world_run *r, struct nvm_block
                                            struct nvm_block b, bool *defined) {
   uint16_t phis[WORLD_INSTS];
   *defined = true;
-  FOR_EACH_PHI(r->f, b, i) {
+  FOR_EACH_PHI (r->f, b, i) {
     const struct nvm_inst *phi = function_inst(r->f, i);
     for (uint32_t k = 0; k < phi->operand_count; k += 2)
       if (value_index(inst_operand(r->f, phi, k + 1)) == from.index)
         phis[i.index] = world_value(r, inst_operand(r->f, phi, k));
   }
-  FOR_EACH_INST(r->f, b, i) {
+  FOR_EACH_INST (r->f, b, i) {
     const struct nvm_inst *inst = function_inst(r->f, i);
     if (inst->op == OP_PHI) r->values[i.index] = phis[i.index];
     else if (inst->op == OP_RET) return (struct nvm_block){0};

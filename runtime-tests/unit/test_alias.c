@@ -47,9 +47,9 @@ static void set_up(struct scene *s, const char *function) {
     if (!function_is_declaration(s->m->functions.data[n])) f = s->m->functions.data[n];
   s->env = alias_init(f, &s->arena);
   int found = 0;
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i)
-  if (effects_on_memory(f, i) && found < 2) s->access[found++] = i;
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i)
+      if (effects_on_memory(f, i) && found < 2) s->access[found++] = i;
   assert_int_equal(found, 2);
 }
 

@@ -230,12 +230,12 @@ static void execute_all(struct scene *s, uint32_t world, uint32_t symbols,
   for (uint32_t a = 4; a < 8; a++)
     values[f->insts.count + a] =
         (struct eval_lane){(uint64_t)at[base_of_name(s, value_make(VALUE_ARG, a))], false};
-  FOR_EACH_BLOCK(f, b)
-  FOR_EACH_INST(f, b, i) {
-    int base = f->names.data[i.index].index ? base_of_name(s, value_of_inst(i)) : -1;
-    if (base >= 0) values[i.index] = (struct eval_lane){(uint64_t)at[base], false};
-    else execute(s, i, values);
-  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      int base = f->names.data[i.index].index ? base_of_name(s, value_of_inst(i)) : -1;
+      if (base >= 0) values[i.index] = (struct eval_lane){(uint64_t)at[base], false};
+      else execute(s, i, values);
+    }
   for (uint32_t k = 0; k < pointer_count; k++) {
     struct eval_lane v = values[value_index(s->pointers[k])];
     s->addresses[k][world * SYMBOLS + symbols] = v.poison ? NOWHERE : (int64_t)v.bits;
@@ -254,12 +254,12 @@ static void set_up(struct scene *s) {
   s->addresses = malloc(pointer_count * sizeof *s->addresses);
   assert_true(s->env && s->addresses);
   uint32_t found = 0;
-  FOR_EACH_BLOCK(s->f, b)
-  FOR_EACH_INST(s->f, b, i) {
-    struct nvm_text name = module_text(s->m, s->f->names.data[i.index]);
-    if (name.length > 1 && name.bytes[0] == 'a' && name.bytes[1] >= '0' && name.bytes[1] <= '9')
-      s->pointers[found++] = value_of_inst(i);
-  }
+  FOR_EACH_BLOCK (s->f, b)
+    FOR_EACH_INST (s->f, b, i) {
+      struct nvm_text name = module_text(s->m, s->f->names.data[i.index]);
+      if (name.length > 1 && name.bytes[0] == 'a' && name.bytes[1] >= '0' && name.bytes[1] <= '9')
+        s->pointers[found++] = value_of_inst(i);
+    }
   assert_int_equal(found, pointer_count);
   struct eval_lane *values = calloc(s->f->insts.count + 8, sizeof *values);
   assert_non_null(values);

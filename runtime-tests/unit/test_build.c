@@ -24,7 +24,7 @@ static void insertion_points(void **state) {
   struct nvm_value zero = builder_phi(&first, TYPE_I32, NULL, 0);
   struct nvm_value expected[] = {zero, one, two, three};
   uint32_t n = 0;
-  FOR_EACH_INST(f, b, i) assert_int_equal(i.index, value_index(expected[n++]));
+  FOR_EACH_INST (f, b, i) assert_int_equal(i.index, value_index(expected[n++]));
   assert_int_equal(n, 4);
   module_destroy(m);
 }

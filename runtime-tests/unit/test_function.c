@@ -30,7 +30,7 @@ static void expect_order(struct nvm_function *f, struct nvm_block b, const uint3
                          int count) {
   int n = 0;
   struct nvm_inst_id last = {0};
-  FOR_EACH_INST(f, b, i) {
+  FOR_EACH_INST (f, b, i) {
     assert_true(n < count);
     assert_int_equal(i.index, ids[n++]);
     assert_int_equal(function_inst(f, i)->previous.index, last.index);

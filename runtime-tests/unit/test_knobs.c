@@ -69,8 +69,7 @@ static void messages_say_what_was_meant(void **state) {
   (void)state;
   struct knobs k = knobs_initial();
   set(&k, "nvptx-fma-levle=1");
-  assert_string_equal(message,
-                      "unknown knob 'nvptx-fma-levle'; did you mean 'nvptx-fma-level'?");
+  assert_string_equal(message, "unknown knob 'nvptx-fma-levle'; did you mean 'nvptx-fma-level'?");
   set(&k, "xyzzy=1");
   assert_string_equal(message, "unknown knob 'xyzzy'");
   set(&k, "nvptx-prec-divf32=4");

@@ -218,10 +218,8 @@ static void link_check(void **state) {
       {llvm_64, llvm_64, NULL},
       {link_form, llvm_64, NULL}, /* libdevice into a module of clang 19 */
       {llvm_short, link_form, NULL},
-      {link_form, llvm_32,
-       "pointers of address space 0 have 64 bits in one and 32 in the other"},
-      {llvm_short, llvm_64,
-       "pointers of address space 3 have 32 bits in one and 64 in the other"},
+      {link_form, llvm_32, "pointers of address space 0 have 64 bits in one and 32 in the other"},
+      {llvm_short, llvm_64, "pointers of address space 3 have 32 bits in one and 64 in the other"},
       {"e-i64:64-v16:16-v32:32", llvm_64,
        "integers of bits 128 are aligned to 64 bits in one and 128 in the other"},
       {"e-i64:64-i128:128-v64:32", llvm_64,
@@ -250,8 +248,7 @@ static void a_layout_must_agree_with_the_target(void **state) {
   struct nvm_layout narrow = layout_of(llvm_32);
   assert_true(datalayout_agrees(&wide, &target, why, sizeof why));
   assert_false(datalayout_agrees(&shared, &target, why, sizeof why));
-  assert_string_equal(why,
-                      "pointers of address space 3 have 32 bits in one and 64 in the other");
+  assert_string_equal(why, "pointers of address space 3 have 32 bits in one and 64 in the other");
   assert_false(datalayout_agrees(&narrow, &target, why, sizeof why));
   assert_int_equal(tgt_parse_features(&options, "+sharedmem32bitptr", 18, NULL), TGT_OK);
   assert_int_equal(tgt_init(&target, &options, NULL), TGT_OK);

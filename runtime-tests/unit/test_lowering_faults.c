@@ -21,8 +21,8 @@ static const char text[] =
 
 /* Puts an argument in place of the first operand of the first instruction of an op. */
 static void put_argument(struct nvm_function *f, enum op op, uint32_t argument) {
-  FOR_EACH_INST(f, f->entry, i)
-  if (function_inst(f, i)->op == op) inst_set_operand(f, i, 0, value_of_arg(argument));
+  FOR_EACH_INST (f, f->entry, i)
+    if (function_inst(f, i)->op == op) inst_set_operand(f, i, 0, value_of_arg(argument));
 }
 
 /* The status of the lowering, and its only message. */

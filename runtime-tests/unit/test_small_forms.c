@@ -166,7 +166,7 @@ static void execute(struct world *w, struct forms *forms) {
   for (; at.index && steps < 2u << w->width && defined; from = at, at = next, steps++) {
     bool header = w->sample.loops.count && w->sample.loops.data[1].header.index == at.index;
     next = world_block(&w->run, from, at, &defined);
-    FOR_EACH_INST(w->sample.f, at, i) {
+    FOR_EACH_INST (w->sample.f, at, i) {
       if (forms->wrong || !forms->of[i.index].width) continue;
       forms->wrong = world_check_form(&w->run, &forms->of[i.index], value_of_inst(i), iteration);
       forms->at = value_of_inst(i);

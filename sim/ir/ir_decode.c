@@ -43,7 +43,7 @@ static void emit_edge(struct ir_decoder *d, struct nvm_block to) {
   VEC(struct ir_scalar) targets = {0}, sources = {0};
   uint32_t guess = 0;
   struct arena *a = &d->d.sim->arena;
-  FOR_EACH_INST(d->f, to, id) {
+  FOR_EACH_INST (d->f, to, id) {
     const struct nvm_inst *phi = function_inst(d->f, id);
     if (phi->op == OP_DBG_RECORD) continue;
     if (phi->op != OP_PHI) break;
@@ -468,7 +468,7 @@ enum nvm_status ir_decode(struct sim *s, struct func *func) {
     struct nvm_block next = {k + 1 < count ? order[k + 1].index : 0};
     d.id = (struct nvm_inst_id){0};
     emit_label(&d, d.labels[order[k].index]);
-    FOR_EACH_INST(d.f, order[k], id) decode_instruction(&d, id, next);
+    FOR_EACH_INST (d.f, order[k], id) decode_instruction(&d, id, next);
   }
   if (d.uses_poison && d.d.code.count) {
     d.d.code.data[0].run = ir_exec_poison;

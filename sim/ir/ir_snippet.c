@@ -248,17 +248,18 @@ static void asm_snippet(struct ir_decoder *d, const struct nvm_inst *i, struct i
 }
 
 void ir_snippet_find(struct ir_decoder *d) {
-  FOR_EACH_BLOCK(d->f, b) FOR_EACH_INST(d->f, b, id) {
-    const struct nvm_inst *i = function_inst(d->f, id);
-    struct ir_snippet *s = &d->snippets[id.index];
-    if (i->op != OP_CALL) continue;
-    s->first = d->pf.entries.count;
-    enum intrinsic_id intrinsic = ir_snippet_intrinsic(d, i);
-    if (intrinsic && form_of(intrinsic)) intrinsic_snippet(d, i, s);
-    else if (ir_snippet_asm(d, i)) asm_snippet(d, i, s);
-    s->end = d->pf.entries.count;
-    for (uint32_t k = s->first; k < s->end; k++) d->pf.entries.data[k].line = ir_emit_line(d, id);
-  }
+  FOR_EACH_BLOCK (d->f, b)
+    FOR_EACH_INST (d->f, b, id) {
+      const struct nvm_inst *i = function_inst(d->f, id);
+      struct ir_snippet *s = &d->snippets[id.index];
+      if (i->op != OP_CALL) continue;
+      s->first = d->pf.entries.count;
+      enum intrinsic_id intrinsic = ir_snippet_intrinsic(d, i);
+      if (intrinsic && form_of(intrinsic)) intrinsic_snippet(d, i, s);
+      else if (ir_snippet_asm(d, i)) asm_snippet(d, i, s);
+      s->end = d->pf.entries.count;
+      for (uint32_t k = s->first; k < s->end; k++) d->pf.entries.data[k].line = ir_emit_line(d, id);
+    }
 }
 
 /* --- running snippets ------------------------------------------------------------------------- */

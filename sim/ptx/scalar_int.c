@@ -207,16 +207,17 @@ lane_fn *scalar_int(const struct decoder *d, enum ptx_op op) {
 
 /* --- loops ------------------------------------------------------------------------------------ */
 
-#define COMMON(F)                                                                           \
-  F(add_32)                                                                                 \
-  F(add_64)                                                                                 \
-  F(sub_32)                                                                                 \
-  F(sub_64)                                                                                 \
-  F(mul_32)                                                                                 \
-  F(mul_64)                                                                                 \
-  F(mad_32)                                                                                 \
-  F(and_32) F(and_64) F(or_32) F(or_64) F(xor_32) F(xor_64) F(shl_32) F(shl_64) F(shr_u_32) \
-      F(shr_u_64) F(shr_s_32) F(mul_wide)
+#define COMMON(F)                                                                             \
+  F(add_32)                                                                                   \
+  F(add_64)                                                                                   \
+  F(sub_32)                                                                                   \
+  F(sub_64)                                                                                   \
+  F(mul_32)                                                                                   \
+  F(mul_64)                                                                                   \
+  F(mad_32)                                                                                   \
+  F(and_32)                                                                                   \
+  F(and_64) F(or_32) F(or_64) F(xor_32) F(xor_64) F(shl_32) F(shl_64) F(shr_u_32) F(shr_u_64) \
+      F(shr_s_32) F(mul_wide)
 COMMON(SCALAR_LOOP)
 
 inst_run *scalar_int_loop(lane_fn *fn) {
