@@ -22,7 +22,7 @@
   }                               \
   static lane_fn *const name[3] = {name##_16, name##_32, name##_64};
 
-#define LANE_ROW(P, U, name, result) LANE_WIDTHS(name, evalint_##name(bits, a, b))
+#define LANE_ROW(P, U, name, result) LANE_WIDTHS(name, evalint_narrow_##name(bits, a, b))
 EVALINT_BINARY(LANE_ROW, , , )
 LANE_WIDTHS(mad, a *b + c)
 LANE_WIDTHS(mul_high_u, evalint_mul_high_u(bits, a, b))
