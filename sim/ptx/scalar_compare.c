@@ -4,7 +4,7 @@
 #include "sim/ptx/scalar.h"
 
 /* Integers of in->bits bits. */
-#define COMPARISON(P, U, name, result) LANE_RESULT(name, evalint_##name(in->bits, a, b))
+#define COMPARISON(P, U, name, result) LANE_RESULT(name, evalint_narrow_##name(in->bits, a, b))
 EVALINT_COMPARISONS(COMPARISON, , , )
 
 /* Bits: 1 less, 2 equal, 4 greater, 8 unordered. */
