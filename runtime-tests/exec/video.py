@@ -45,7 +45,7 @@ def expected(bits, compute, d, a, b, sat, second, x, y, c):
     word, total = 0, 0
     for at in range(0, 32, bits):
         r = int(compute(extend(x >> at, bits, a), extend(y >> at, bits, b)))
-        r = clamp(r, bits, d) if sat else extend(r, bits, d)
+        r = clamp(r, bits, d) if sat else extend(r, bits, d) if bits == 32 else r  # sums of elements are exact
         word |= (r & ((1 << bits) - 1)) << at
         total += r
     if not second:

@@ -58,10 +58,12 @@ static int64_t extend(bool is_signed, unsigned bits, uint64_t v) {
   return is_signed ? evalint_sext(bits, v) : (int64_t)evalint_zext(bits, v);
 }
 
-/* An element's result in its width, saturated by .sat. */
-static uint64_t lane_result(const struct inst *in, unsigned bits, evalint_s128 r) {
-  if (!(in->flags & FLAG_SAT)) return evalint_zext(bits, (uint64_t)r);
-  return in->rounding ? evalint_clamp_s(bits, r) : evalint_clamp_u(bits, r);
+/* An element's result, saturated by .sat. Otherwise it is exact: it wraps around where it is merged
+ * into its element, and not where .add sums the elements. */
+static int64_t lane_result(const struct inst *in, evalint_s128 r) {
+  if (!(in->flags & FLAG_SAT)) return (int64_t)r;
+  return in->rounding ? extend(true, in->bits, evalint_clamp_s(in->bits, r))
+                      : extend(false, in->bits, evalint_clamp_u(in->bits, r));
 }
 
 LANE(video) {
@@ -69,9 +71,9 @@ LANE(video) {
   for (unsigned at = 0; at < 32; at += in->bits) {
     int64_t x = extend(in->is_signed, in->bits, a >> at),
             y = extend(in->is_signed2, in->bits, b >> at);
-    uint64_t r = lane_result(in, in->bits, compute(in, x, y));
-    all |= r << at;
-    sum += (uint64_t)extend(in->rounding, in->bits, r);
+    uint64_t r = (uint64_t)lane_result(in, compute(in, x, y));
+    all |= evalint_zext(in->bits, r) << at;
+    sum += r;
   }
   int64_t first = extend(in->rounding, 32, all), second = extend(in->rounding, 32, c);
   switch ((enum video_second)in->bits2) {
