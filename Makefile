@@ -136,6 +136,7 @@ help:
 	@echo 'make                build/nvmini, build/libnvmini.a, build/libnvmini.so, quickly'
 	@echo 'make release        the same in build/release, optimized for speed: for packages and benchmarks'
 	@echo 'make demo           install what is missing, build, show a kernel become PTX, execute it'
+	@echo 'make check CHECK_ARGUMENTS=FILE   one text test or folder; CHECK_ARGUMENTS=unit one step'
 	@echo 'make check          install what the tests need, build, run them; ends with N passed, N failed'
 	@echo 'make check-gpu      run the executed tests on a GPU too, and compare; CPU=sm_80'
 	@echo 'make check-peers    compare with other compilers where installed; MODULES=folder of .ll files'

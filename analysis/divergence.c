@@ -229,14 +229,14 @@ bool divergence_of(const struct divergence *d, struct nvm_value v) {
   return value_kind(v) == VALUE_INST && (value_index(v) >= d->size || d->values[value_index(v)]);
 }
 
-enum { MOST_OPERANDS = 3 }; /* of instructions that the pre-checks look through */
+enum { MAX_OPERANDS = 3 }; /* of instructions that the pre-checks look through */
 
 bool divergence_is_evident(const struct nvm_function *f, struct nvm_value v, uint32_t steps) {
   if (value_kind(v) == VALUE_ARG) return !function_is_kernel(f);
   if (value_kind(v) != VALUE_INST) return false;
   const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
   if (is_source(f, i)) return true;
-  if (steps == 0 || i->op == OP_PHI || i->operand_count > MOST_OPERANDS) return false;
+  if (steps == 0 || i->op == OP_PHI || i->operand_count > MAX_OPERANDS) return false;
   for (uint32_t k = 0; k < i->operand_count; k++)
     if (divergence_is_evident(f, inst_operand(f, i, k), steps - 1)) return true;
   return false;
@@ -248,7 +248,7 @@ bool divergence_is_absent(const struct nvm_function *f, struct nvm_block b, stru
   if (value_kind(v) != VALUE_INST) return true;
   const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
   bool left_loop = i->block.index != b.index && i->block.index != f->entry.index;
-  if (steps == 0 || left_loop || i->op == OP_PHI || i->operand_count > MOST_OPERANDS ||
+  if (steps == 0 || left_loop || i->op == OP_PHI || i->operand_count > MAX_OPERANDS ||
       is_source(f, i))
     return false;
   for (uint32_t k = 0; k < i->operand_count; k++)

@@ -11,7 +11,7 @@ void flow_init(struct flow *w, struct nvm_allocator allocator) {
 
 void flow_free(struct flow *w) { arena_free(&w->arena); }
 
-void flow_forget(struct flow *w) {
+void flow_invalidate(struct flow *w) {
   if (w->has_dominance) arena_reset(&w->arena);
   w->has_dominance = w->has_loops = false;
 }

@@ -16,9 +16,9 @@ void flow_init(struct flow *w, struct nvm_allocator allocator);
 /* Releases all memory. */
 void flow_free(struct flow *w);
 /* Empties the cache: required when the control flow changed or another function is next. */
-void flow_forget(struct flow *w);
-/* The analyses of f, whose control flow must be as at the first call since flow_forget. The arrays
- * are borrowed until then. False when out of memory. */
+void flow_invalidate(struct flow *w);
+/* The analyses of f, whose control flow must be as at the first call since flow_invalidate. The
+ * arrays are borrowed until then. False when out of memory. */
 bool flow_dominance(struct flow *w, const struct nvm_function *f, struct dominance *d);
 bool flow_loops(struct flow *w, const struct nvm_function *f, struct dominance *d, struct loops *l);
 

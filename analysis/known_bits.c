@@ -1,6 +1,6 @@
 /* Known bits; see known_bits.h.
  *
- * Evaluates the expression tree MOST_DEPTH levels deep with bits 0, 1 or unknown. Carries of a sum
+ * Evaluates the expression tree MAX_DEPTH levels deep with bits 0, 1 or unknown. Carries of a sum
  * are known where the sum with all unknown bits 0 and the sum with all unknown bits 1 agree.
  * Operands of phis are followed one level; loops end at the depth limit.
  *
@@ -10,7 +10,7 @@
 
 #include "ir/intrinsic.h"
 
-enum { MOST_DEPTH = 5 };
+enum { MAX_DEPTH = 5 };
 
 static struct known_bits known(const struct nvm_function *f, struct nvm_value v, uint32_t depth);
 
@@ -202,9 +202,9 @@ static struct known_bits known_call(const struct nvm_function *f, const struct n
 
 static struct known_bits known_phi(const struct nvm_function *f, const struct nvm_inst *i,
                                    struct known_bits r, uint32_t depth) {
-  enum { MOST_EDGES = 4 };
-  if (i->operand_count > 2 * MOST_EDGES || i->operand_count == 0) return r;
-  uint32_t inner = depth + 1 < MOST_DEPTH - 1 ? MOST_DEPTH - 1 : depth + 1;
+  enum { MAX_EDGES = 4 };
+  if (i->operand_count > 2 * MAX_EDGES || i->operand_count == 0) return r;
+  uint32_t inner = depth + 1 < MAX_DEPTH - 1 ? MAX_DEPTH - 1 : depth + 1;
   struct known_bits all = {known_bits_mask(r.width), known_bits_mask(r.width), r.width};
   for (uint32_t k = 0; k < i->operand_count; k += 2)
     all = known_both(all, known(f, inst_operand(f, i, k), inner));
@@ -243,7 +243,7 @@ static struct known_bits known(const struct nvm_function *f, struct nvm_value v,
   if (type->kind != TY_INT || type->width > 64) return r;
   r.width = type->width;
   if (value_kind(v) == VALUE_CONST) return known_constant(f->module, v, r);
-  if (value_kind(v) != VALUE_INST || depth >= MOST_DEPTH) return r;
+  if (value_kind(v) != VALUE_INST || depth >= MAX_DEPTH) return r;
   return known_inst(f, function_inst(f, (struct nvm_inst_id){value_index(v)}), r, depth);
 }
 

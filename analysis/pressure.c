@@ -9,7 +9,7 @@
 
 #include "analysis/uses.h"
 
-enum { MOST_BLOCKS_EACH = 64 }; /* that a value is live in, on average */
+enum { MAX_BLOCKS_EACH = 64 }; /* that a value is live in, on average */
 
 struct counter {
   struct pressure *p;
@@ -120,7 +120,7 @@ static void count_block(struct counter *c, struct nvm_block b) {
 bool pressure_compute(struct pressure *p, const struct nvm_function *f, const struct dominance *d,
                       struct arena *arena) {
   struct counter c = {
-      .p = p, .f = f, .d = d, .arena = arena, .left = (uint64_t)f->insts.count * MOST_BLOCKS_EACH};
+      .p = p, .f = f, .d = d, .arena = arena, .left = (uint64_t)f->insts.count * MAX_BLOCKS_EACH};
   uint32_t **by_block[] = {&p->in, &p->out, &p->most, &c.in, &c.out, &c.read_in},
            **by_inst[] = {&c.position, &c.made, &c.dies};
   p->highest = 0;

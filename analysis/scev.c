@@ -6,7 +6,7 @@
  * sign- or zero-extended to 64 bits (SIGNED, UNSIGNED), from which extensions are built. The
  * extended form of a sum is the sum of the extended forms if it does not wrap in that sense, else a
  * symbol. An explicit stack replaces recursion: compute() pushes missing forms of operands and is
- * called again. Sums of more than MOST_TERMS terms are symbols.
+ * called again. Sums of more than MAX_TERMS terms are symbols.
  *
  * Trip counts and implied conditions are in trip_count.c. */
 #include "analysis/scev_internal.h"
@@ -15,13 +15,13 @@
 #include "ir/gep.h"
 #include "analysis/ranges.h"
 
-enum { MOST_TERMS = 16 };
+enum { MAX_TERMS = 16 };
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
 struct sum {
   struct scev form; /* without terms */
-  struct scev_term terms[MOST_TERMS];
+  struct scev_term terms[MAX_TERMS];
   uint32_t count;
   bool too_long;
 };
@@ -59,7 +59,7 @@ static void add_term(const struct scev_env *e, struct sum *s, struct scev_term t
       memmove(s->terms + k, s->terms + k + 1, (--s->count - k) * sizeof t);
     return;
   }
-  if (s->count == MOST_TERMS) {
+  if (s->count == MAX_TERMS) {
     s->too_long = true;
     return;
   }

@@ -23,7 +23,7 @@
 
 #include <assert.h>
 
-enum { MOST_BRANCHES = 64, MOST_NESTED_CONDITIONS = 4, MOST_BLOCKS_SEARCHED = 256 };
+enum { MAX_BRANCHES = 64, MAX_NESTED_CONDITIONS = 4, MAX_BLOCKS_SEARCHED = 256 };
 
 static bool is_signed_predicate(enum icmp_predicate p) { return p >= ICMP_SGT; }
 static bool is_less(enum icmp_predicate p) {
@@ -141,7 +141,7 @@ static bool is_one(const struct nvm_function *f, struct nvm_value v) {
 /* Whether the condition implies the comparison of q if its value is `truth`. */
 static bool condition_implies(const struct question *q, struct nvm_value condition, bool truth,
                               uint32_t depth) {
-  if (value_kind(condition) != VALUE_INST || depth > MOST_NESTED_CONDITIONS) return false;
+  if (value_kind(condition) != VALUE_INST || depth > MAX_NESTED_CONDITIONS) return false;
   const struct nvm_inst *i = function_inst(q->f, (struct nvm_inst_id){value_index(condition)});
   if (i->op == OP_ICMP) return compare_implies(q, i, truth);
   if (i->op == OP_XOR && is_one(q->f, inst_operand(q->f, i, 1)))
@@ -183,7 +183,7 @@ static bool answer(const struct dominance *d, struct question *q, struct nvm_blo
   if (side_number(q, &q->a, &a) && side_number(q, &q->b, &b))
     return range_implies(q->width, ICMP_EQ, a, 0, q->predicate, b);
   swap_sides(q);
-  for (uint32_t steps = 0; steps < MOST_BRANCHES && !block_is_none(at);
+  for (uint32_t steps = 0; steps < MAX_BRANCHES && !block_is_none(at);
        steps++, at = d->immediate[at.index]) {
     struct nvm_block from = only_entry(d, at);
     const struct nvm_inst *t = function_inst(q->f, block_terminator(q->f, from));
@@ -291,7 +291,7 @@ static bool is_finite(const struct scev_env *e, uint32_t n) {
   const struct loop *l = &e->loops->data[n];
   bool promised = loops_hint(f, l->hints, "llvm.loop.mustprogress").given ||
                   function_attribute(f, ATTR_MUSTPROGRESS);
-  if (!promised || l->block_count > MOST_BLOCKS_SEARCHED) return false;
+  if (!promised || l->block_count > MAX_BLOCKS_SEARCHED) return false;
   for (uint32_t k = 0; k < l->block_count; k++)
     FOR_EACH_INST (f, e->loops->blocks[l->first_block + k], i) {
       const struct nvm_inst *inst = function_inst(f, i);

@@ -60,7 +60,7 @@ static bool same_variable(struct passing a, struct passing b) {
 }
 
 /* Whether a call of this ABI has the same .param variables as the function; ptr and i64 do. */
-static bool passes_alike(struct lower *l, struct abi call, struct nvm_value callee) {
+static bool has_same_abi(struct lower *l, struct abi call, struct nvm_value callee) {
   struct abi own = abi_of_function(l, callee);
   if (type_equal(call.type, own.type)) return true;
   const struct type_info *a = type_info(&l->module->types, call.type),
@@ -80,7 +80,7 @@ static struct call describe_call(struct lower *l, const struct nvm_inst *i) {
                        c.site->function_type,
                        attrlist_info(&l->module->attributes, c.site->attributes),
                        {0}};
-  c.is_direct = value_kind(c.callee) == VALUE_FUNCTION && passes_alike(l, c.abi, c.callee);
+  c.is_direct = value_kind(c.callee) == VALUE_FUNCTION && has_same_abi(l, c.abi, c.callee);
   if (c.is_direct) c.abi.function = c.callee;
   else c.abi.call_align = attached(l, "callalign");
   c.count = call_arg_count(l->f, i);

@@ -248,7 +248,7 @@ void convert_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_ope
   emit4(l, PTX_PRMT, PTX_MODS(PTX_MOD_B32), ptx_r(to), low, high, ptx_i(0x6420));
 }
 
-/* Joins two bytes in a 16-bit register, or splits it. */
+/* Packs two bytes into a 16-bit register, or unpacks them. */
 static void two_bytes(struct lower *l, struct ptx_operand both, const struct ptx_operand bytes[2],
                       bool join) {
   if (join) {

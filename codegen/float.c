@@ -148,8 +148,8 @@ void float_from_f32(struct lower *l, const struct part *p, struct ptx_reg to,
 }
 
 /* A float with the lowest bit set if inexact. */
-static struct ptx_operand made_odd(struct lower *l, struct ptx_operand cut,
-                                   struct ptx_operand inexact) {
+static struct ptx_operand round_to_odd(struct lower *l, struct ptx_operand cut,
+                                       struct ptx_operand inexact) {
   struct ptx_operand bit = emit_select(l, PTX_MOD_B32, ptx_i(1), ptx_i(0), inexact);
   struct ptx_operand bits = emit_unary(l, PTX_MOV, PTX_MOD_B32, cut);
   return float_of_word(l, PTX_MOD_F32, emit_binary(l, PTX_OR, PTX_MOD_B32, bits, bit));
@@ -159,7 +159,7 @@ struct ptx_operand float_round_to_odd(struct lower *l, struct ptx_operand v) {
   const uint16_t *mods = PTX_MODS(PTX_MOD_RZ, PTX_MOD_F32, PTX_MOD_F64);
   struct ptx_operand cut = emit_value(l, PTX_MOD_F32, PTX_CVT, mods, &v, 1);
   struct ptx_operand back = emit_convert(l, PTX_MOD_F64, PTX_MOD_F32, cut);
-  return made_odd(l, cut, emit_compare(l, PTX_MOD_NE, PTX_MOD_F64, back, v));
+  return round_to_odd(l, cut, emit_compare(l, PTX_MOD_NE, PTX_MOD_F64, back, v));
 }
 
 /* 64-bit integer → float. */
@@ -169,7 +169,7 @@ struct ptx_operand float_from_int64_to_odd(struct lower *l, struct ptx_operand v
       emit_value(l, PTX_MOD_F32, PTX_CVT, PTX_MODS(PTX_MOD_RZ, PTX_MOD_F32, type), &v, 1);
   struct ptx_operand back =
       emit_value(l, type, PTX_CVT, PTX_MODS(PTX_MOD_RZI, type, PTX_MOD_F32), &cut, 1);
-  return made_odd(l, cut, emit_compare(l, PTX_MOD_NE, PTX_MOD_B64, back, v));
+  return round_to_odd(l, cut, emit_compare(l, PTX_MOD_NE, PTX_MOD_B64, back, v));
 }
 
 static void lower_promoted(struct lower *l, enum op op, uint16_t flags, const struct part *p,

@@ -254,7 +254,7 @@ struct selector {
   uint32_t depth;
 };
 
-static void want(struct selector *s, struct nvm_value v) {
+static void mark_wanted(struct selector *s, struct nvm_value v) {
   if (value_kind(v) != VALUE_INST || s->l->selection[value_index(v)].wanted) return;
   s->l->selection[value_index(v)].wanted = true;
   s->stack[s->depth++] = value_index(v);
@@ -267,7 +267,7 @@ static bool is_address_operand(const struct nvm_inst *i, uint32_t k) {
 
 static void want_address(struct selector *s, struct nvm_value pointer) {
   struct selected_address a = select_address(s->l, pointer);
-  if (!a.in_frame) want(s, a.base);
+  if (!a.in_frame) mark_wanted(s, a.base);
 }
 
 /* A vector whose lanes are taken apart: the insertions need no registers. */
@@ -275,10 +275,10 @@ static void want_lanes(struct selector *s, struct nvm_value v) {
   uint64_t lane;
   for (int n = 0; n < SELECT_MAX_INSERTIONS && select_is_insertion(s->l, v, &lane); n++) {
     const struct nvm_inst *insertion = value_inst(s->l->f, v);
-    want(s, inst_operand(s->l->f, insertion, 1));
+    mark_wanted(s, inst_operand(s->l->f, insertion, 1));
     v = inst_operand(s->l->f, insertion, 0);
   }
-  want(s, v);
+  mark_wanted(s, v);
 }
 
 static void select_inst(struct lower *l, const struct nvm_inst *i) {
@@ -306,14 +306,14 @@ static void want_operands(struct selector *s, const struct nvm_inst *i) {
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value v = select_operand(l, i, k);
     if ((int)k == product) {
-      want(s, inst_operand(l->f, value_inst(l->f, v), 0));
-      want(s, inst_operand(l->f, value_inst(l->f, v), 1));
+      mark_wanted(s, inst_operand(l->f, value_inst(l->f, v), 0));
+      mark_wanted(s, inst_operand(l->f, value_inst(l->f, v), 1));
     } else if (is_address_operand(i, k)) {
       want_address(s, v);
     } else if (select_moves_lanes((enum op)i->op)) {
       want_lanes(s, v);
     } else {
-      want(s, v);
+      mark_wanted(s, v);
     }
   }
 }
@@ -330,7 +330,7 @@ bool select_function(struct lower *l) {
     FOR_EACH_INST (f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
       if (!effects_must_stay(f, inst) || effects_is_debug(f, inst)) continue;
-      want(&s, value_of_inst(i));
+      mark_wanted(&s, value_of_inst(i));
       while (s.depth) want_operands(&s, &f->insts.data[s.stack[--s.depth]]);
     }
   return !l->function_arena.failed;

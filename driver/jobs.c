@@ -269,6 +269,16 @@ static int emit_plans(struct job *j, bool graphs) {
   return status;
 }
 
+/* Without a CPU, `--emit ir` prints the module as it is; passes need one. */
+static bool lacks_cpu(const struct options *o, bool ir) {
+  static const enum option_id optimizing[] = {OPTION_O1, OPTION_O2, OPTION_O3, OPTION_OFC,
+                                              OPTION_PASSES};
+  if (o->values[OPTION_CPU] != NULL) return false;
+  for (size_t k = 0; k < sizeof optimizing / sizeof *optimizing; k++)
+    if (o->values[optimizing[k]] != NULL) return true;
+  return !ir;
+}
+
 int jobs_compile(const struct options *o) {
   struct job j;
   struct remarks remarks;
@@ -279,7 +289,7 @@ int jobs_compile(const struct options *o) {
   if (status == EXIT_DONE) status = remarks_start(&remarks, o, j.context);
   else return end(&j, status);
   j.remarks = &remarks;
-  if (status == EXIT_DONE && !ir && o->values[OPTION_CPU] == NULL) {
+  if (status == EXIT_DONE && lacks_cpu(o, ir)) {
     fputs("nvmini: error: `compile` needs --cpu, e.g. --cpu sm_90a (see `nvmini targets`)\n",
           stderr);
     status = EXIT_USAGE;

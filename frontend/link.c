@@ -391,7 +391,7 @@ static bool same_value(const struct nvm_attr *a, const struct nvm_attr *b) {
   return a && b && a->has_value == b->has_value && a->str2.index == b->str2.index;
 }
 
-static void find_agreed(struct linker *l) {
+static void find_common_attributes(struct linker *l) {
   struct nvm_module *m = l->into;
   for (size_t k = 0; l->only_needed && k < sizeof agreed_keys / sizeof *agreed_keys; k++) {
     struct nvm_str key = strtab_find(&m->strings, agreed_keys[k], strlen(agreed_keys[k]));
@@ -546,7 +546,7 @@ enum nvm_status link_modules(struct nvm_module *into, const struct nvm_module *f
   if (!refused && only_needed && !link_math(into, from)) l.failed = true;
   if (!refused && link_map_init(&l)) {
     link_header(&l);
-    find_agreed(&l);
+    find_common_attributes(&l);
     link_symbols(&l);
     link_open_nodes(&l);
     for (uint32_t i = 0; i < from->metadata.named.count; i++)

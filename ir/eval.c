@@ -170,7 +170,7 @@ enum float_format eval_format(enum type_kind k) {
                           : FLOAT_DOUBLE;
 }
 
-bool eval_breaks_promise(enum float_format f, uint16_t flags, uint64_t v) {
+bool eval_violates_flags(enum float_format f, uint16_t flags, uint64_t v) {
   return ((flags & INST_NNAN) && evalfloat_is_nan(f, v)) ||
          ((flags & INST_NINF) && evalfloat_is_infinite(f, v));
 }
@@ -187,8 +187,8 @@ static bool float_binary(enum op op, uint16_t flags, enum float_format f, uint64
     default: return false;
   }
   out->bits = r;
-  out->poison = eval_breaks_promise(f, flags, a) || eval_breaks_promise(f, flags, b) ||
-                eval_breaks_promise(f, flags, r);
+  out->poison = eval_violates_flags(f, flags, a) || eval_violates_flags(f, flags, b) ||
+                eval_violates_flags(f, flags, r);
   return true;
 }
 
@@ -207,8 +207,8 @@ static bool cast_from_float(enum op op, uint16_t flags, enum float_format f,
     case OP_FPTRUNC:
     case OP_FPEXT:
       out->bits = evalfloat_convert(f, other, EVALFLOAT_NEAREST, a);
-      out->poison = eval_breaks_promise(f, flags, a) ||
-                    eval_breaks_promise(other, flags, (uint64_t)out->bits);
+      out->poison = eval_violates_flags(f, flags, a) ||
+                    eval_violates_flags(other, flags, (uint64_t)out->bits);
       return true;
     case OP_FPTOUI:
     case OP_FPTOSI:
@@ -235,7 +235,7 @@ static void select_lane(uint16_t flags, enum type_kind kind, const struct eval_l
                         struct eval_lane *out) {
   *out = in[in[0].bits ? 1 : 2];
   if (in[0].poison || (eval_is_float_kind(kind) &&
-                       eval_breaks_promise(eval_format(kind), flags, (uint64_t)out->bits)))
+                       eval_violates_flags(eval_format(kind), flags, (uint64_t)out->bits)))
     out->poison = true;
 }
 
@@ -246,13 +246,13 @@ static bool float_lane(enum op op, uint16_t flags, uint32_t aux, enum float_form
   if (op_is_cast(op)) return cast_from_float(op, flags, f, to, a, out);
   if (op == OP_FNEG) {
     out->bits = a ^ evalfloat_sign(f);
-    out->poison = eval_breaks_promise(f, flags, a);
+    out->poison = eval_violates_flags(f, flags, a);
     return true;
   }
   uint64_t b = (uint64_t)in[1].bits;
   if (op != OP_FCMP) return float_binary(op, flags, f, a, b, out);
   out->bits = float_compare((enum fcmp_predicate)aux, f, a, b);
-  out->poison = eval_breaks_promise(f, flags, a) || eval_breaks_promise(f, flags, b);
+  out->poison = eval_violates_flags(f, flags, a) || eval_violates_flags(f, flags, b);
   return true;
 }
 

@@ -29,7 +29,7 @@ static inline nvm_i128 eval_signed(nvm_u128 v, uint32_t bits) {
 enum float_format eval_format(enum type_kind k);
 static inline bool eval_is_float_kind(enum type_kind k) { return k >= TY_HALF && k <= TY_DOUBLE; }
 /* Whether a number violates the fast-math flags nnan and ninf. */
-bool eval_breaks_promise(enum float_format f, uint16_t flags, uint64_t v);
+bool eval_violates_flags(enum float_format f, uint16_t flags, uint64_t v);
 
 /* The result of a binary, unary, cast, comparison, select or freeze op on scalars. `result` and
  * `operand` are the scalar types of the result and of the first operand (pointers are refused).

@@ -512,12 +512,12 @@ static bool is_number(const struct type_info *t) {
 /* Whether an argument or the result violates nnan or ninf. */
 static bool breaks_promise(const struct call *c, uint16_t flags, uint64_t result) {
   enum type_kind from = (enum type_kind)c->from->kind, to = (enum type_kind)c->to->kind;
-  if (eval_is_float_kind(to) && eval_breaks_promise(eval_format(to), flags, result)) return true;
+  if (eval_is_float_kind(to) && eval_violates_flags(eval_format(to), flags, result)) return true;
   if (from != to || !eval_is_float_kind(from) || c->id == INTRINSIC_ldexp ||
       c->id == INTRINSIC_powi)
     return false;
   for (uint32_t k = 0; k < c->count; k++)
-    if (eval_breaks_promise(eval_format(from), flags, argument(c, k))) return true;
+    if (eval_violates_flags(eval_format(from), flags, argument(c, k))) return true;
   return false;
 }
 
@@ -544,7 +544,7 @@ bool eval_intrinsic_lane(const struct nvm_module *m, enum intrinsic_id id, uint1
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-enum { MOST_ARGUMENTS = 4 };
+enum { MAX_ARGUMENTS = 4 };
 
 static bool is_text(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
@@ -613,7 +613,7 @@ static bool by_lanes(struct nvm_module *m, enum intrinsic_id id, uint16_t flags,
       (vector && type_info(&m->types, first)->count != n))
     return false;
   for (uint64_t i = 0; i < n; i++) {
-    struct eval_lane in[MOST_ARGUMENTS] = {{0, false}}, out[2];
+    struct eval_lane in[MAX_ARGUMENTS] = {{0, false}}, out[2];
     if (!lanes_of(m, args, count, i, in) ||
         !eval_intrinsic_lane(m, id, flags, type_scalar(&m->types, part[0]),
                              type_scalar(&m->types, first), in, count, out))
@@ -638,7 +638,7 @@ struct nvm_value eval_intrinsic(struct nvm_module *m, enum intrinsic_id id, uint
                                 uint32_t count) {
   enum op op;
   enum intrinsic_id lane;
-  if (id == INTRINSIC_NONE || count == 0 || count > MOST_ARGUMENTS) return VALUE_NULL;
+  if (id == INTRINSIC_NONE || count == 0 || count > MAX_ARGUMENTS) return VALUE_NULL;
   if (is_text(intrinsic_table[id].ptx, "@forward")) return args[0];
   for (uint32_t k = 0; k < count; k++)
     if (value_kind(args[k]) != VALUE_CONST) return VALUE_NULL;

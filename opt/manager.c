@@ -202,7 +202,7 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   uint32_t blocks = f ? f->blocks.count : 0;
   if (s == NVM_OK && f && *changed && !rewrite_compact(f, &g->scratch)) s = NVM_OUT_OF_MEMORY;
   bool flow_kept = (pass_table[p].keeps & FORM_CFG) || g->env.flow_kept;
-  if (f && *changed && (!flow_kept || f->blocks.count != blocks)) flow_forget(&g->flow);
+  if (f && *changed && (!flow_kept || f->blocks.count != blocks)) flow_invalidate(&g->flow);
   return s;
 }
 
@@ -243,7 +243,7 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
   bool any = false, leader_changed = true;
   if (function_is_declaration(f)) return NVM_OK;
   g->env.number = n;
-  flow_forget(&g->flow);
+  flow_invalidate(&g->flow);
   for (uint32_t k = 0; k < count; k++) {
     enum pass_id p = (enum pass_id)steps[k].pass;
     bool changed = false, skipped = steps[k].conditional && !leader_changed;

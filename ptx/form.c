@@ -16,7 +16,7 @@ static const uint16_t offsets[] = {
 #undef INTRINSIC_OFFSETS
 };
 
-enum { MOST_MEMBERS = 160, MOST_OPERANDS = 24, MOST_MODS = 24 };
+enum { MAX_MEMBERS = 160, MAX_OPERANDS = 24, MAX_MODS = 24 };
 
 const uint16_t *form_of(uint32_t intrinsic) {
   return offsets[intrinsic] ? words + offsets[intrinsic] : NULL;
@@ -37,11 +37,11 @@ static uint32_t read_operands(struct form_reader *r, struct ptx_operand *to, uin
 
 static struct ptx_operand read_group(struct form_reader *r, enum ptx_operand_kind kind,
                                      uint32_t count) {
-  struct ptx_operand members[MOST_MEMBERS];
+  struct ptx_operand members[MAX_MEMBERS];
   uint32_t n = 0;
   bool before = r->registers_only;
   r->registers_only = kind != PTX_OPERAND_PAIR;
-  for (uint32_t k = 0; k < count; k++) n += read_operands(r, members + n, MOST_MEMBERS - n);
+  for (uint32_t k = 0; k < count; k++) n += read_operands(r, members + n, MAX_MEMBERS - n);
   r->registers_only = before;
   return ptx_group(r->f, kind, members, n);
 }
@@ -123,14 +123,14 @@ static bool is_destination(uint16_t word) {
 
 /* One instruction; false at the end of the form. */
 static bool emit_instruction(struct form_reader *r) {
-  struct ptx_operand operands[MOST_OPERANDS], guard = {0};
-  uint16_t mods[MOST_MODS + 1];
+  struct ptx_operand operands[MAX_OPERANDS], guard = {0};
+  uint16_t mods[MAX_MODS + 1];
   uint32_t count = 0, mod_count = 0;
   enum ptx_op op = (enum ptx_op) * r->at++;
   if (op == PTX_NONE) return false;
   for (uint32_t n = *r->at++; n-- > 0;) {
     uint16_t mod = read_modifier(r);
-    if (mod != PTX_MOD_NONE && mod_count < MOST_MODS) mods[mod_count++] = mod;
+    if (mod != PTX_MOD_NONE && mod_count < MAX_MODS) mods[mod_count++] = mod;
   }
   mods[mod_count] = PTX_MOD_NONE;
   uint16_t head = *r->at++;
@@ -138,7 +138,7 @@ static bool emit_instruction(struct form_reader *r) {
   bool has_destination = (head & 0xff) > 0 && is_destination(*r->at);
   for (uint32_t k = 0; k < (head & 0xffu); k++) {
     r->registers_only = has_destination && k == 1;
-    count += read_operands(r, operands + count, MOST_OPERANDS - count);
+    count += read_operands(r, operands + count, MAX_OPERANDS - count);
   }
   r->registers_only = false;
   if (head & FORM_GUARDED)

@@ -3,6 +3,7 @@
 
     run.py                 all of it
     run.py lint unit       only these steps
+    run.py runtime-tests/check/opt/licm.nvir     this text test, or all of a folder
     run.py --list          the steps
 
 Each step builds what it needs with make, runs, and returns how many of its tests passed, failed
@@ -348,12 +349,16 @@ def main():
         for name, step in STEPS.items():
             print(f"{name:16} {step.__doc__}")
         return 0
-    unknown = [a for a in arguments if a not in STEPS]
+    tests = [a for a in arguments if os.path.exists(os.path.join(ROOT, a))]
+    unknown = [a for a in arguments if a not in STEPS and a not in tests]
     if unknown:
         print(f"run.py: there is no step '{unknown[0]}'; --list shows them")
         return 2
     total = Count()
-    for name in arguments or STEPS:
+    if tests:
+        total += run_lit("default", *tests)
+        arguments = [a for a in arguments if a not in tests]
+    for name in arguments or ([] if tests else STEPS):
         start = time.time()
         print(f"-- {name}: {STEPS[name].__doc__}", flush=True)
         count = STEPS[name]()

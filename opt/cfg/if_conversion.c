@@ -197,7 +197,7 @@ static bool find_loops(struct simplifier *s) {
   struct arena *a = s->env->arena;
   if (s->dominance) return true;
   struct dominance *found = arena_alloc(a, sizeof *found);
-  if (s->stale || s->changed) flow_forget(s->env->flow);
+  if (s->stale || s->changed) flow_invalidate(s->env->flow);
   s->stale = false;
   if (!found || !flow_loops(s->env->flow, s->f, found, &s->loops)) return false;
   s->dominance = found;

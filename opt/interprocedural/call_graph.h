@@ -14,7 +14,7 @@ struct call_node {
   bool on_stack;
   bool recursive;
   bool copyable;     /* its body may be copied into a caller */
-  bool kept;         /* it has other uses than direct calls, or may have */
+  bool kept;         /* its address may be taken */
   bool inlined_into; /* the inliner has visited its calls */
 };
 

@@ -370,7 +370,7 @@ static struct nvm_value join(struct load_eliminator *g) {
   return result;
 }
 
-/* --- The load that is missing on one way --- */
+/* --- Partially redundant loads --- */
 
 /* v of block `home` at the end of its predecessor `from`. Instructions of `home` are cloned. */
 static struct nvm_value available_at(struct load_eliminator *g, struct nvm_value v,

@@ -29,7 +29,7 @@ struct part {
 /* Use lists of the addresses in variables, in one table. */
 struct address {       /* by instruction */
   uint32_t first;      /* index + 1 into uses; 0: none */
-  uint32_t seen : 31;  /* number of the last try that reached this copy, or removed this user */
+  uint32_t seen : 31;  /* number of the last attempt that reached this copy, or removed this user */
   uint32_t wanted : 1; /* an alloca that is a candidate */
 };
 struct address_use {

@@ -232,13 +232,13 @@ static bool constant_index(const struct combiner *k, struct nvm_value v, uint64_
 /* The element that a chain of inserts provides to the extract. */
 static struct nvm_value extractelement_of_inserts(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
-  enum { MOST_STEPS = 32 };
+  enum { MAX_STEPS = 32 };
   uint64_t wanted, index;
   struct nvm_value v = inst_operand(k->f, i, 0);
   if (!constant_index(k, inst_operand(k->f, i, 1), &wanted) ||
       wanted >= type_info(&k->m->types, value_type(k->f, v))->count)
     return VALUE_NULL;
-  for (int step = 0; step < MOST_STEPS; step++) {
+  for (int step = 0; step < MAX_STEPS; step++) {
     if (value_kind(v) == VALUE_CONST) return const_element(k->m, v, wanted);
     const struct nvm_inst *insert = value_inst_of(k->f, v, OP_INSERTELEMENT);
     if (!insert || !constant_index(k, inst_operand(k->f, insert, 2), &index)) return VALUE_NULL;
@@ -251,10 +251,10 @@ static struct nvm_value extractelement_of_inserts(struct combiner *k, struct nvm
 /* The same for aggregates, if paths are equal or differ in an index. */
 static struct nvm_value extractvalue_of_inserts(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
-  enum { MOST_STEPS = 32 };
+  enum { MAX_STEPS = 32 };
   struct nvm_value v = inst_operand(k->f, i, 0);
   uint32_t depth = i->operand_count - 1;
-  for (int step = 0; step < MOST_STEPS; step++) {
+  for (int step = 0; step < MAX_STEPS; step++) {
     const struct nvm_inst *insert = value_inst_of(k->f, v, OP_INSERTVALUE);
     if (!insert) return VALUE_NULL;
     uint32_t inserted = insert->operand_count - 2, common = 0;
@@ -306,9 +306,9 @@ bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root) {
 /* Whether a generic pointer is in the address space `asked`, if it is cast from a known one. */
 static struct nvm_value isspacep_known(struct combiner *k, const struct nvm_inst *i,
                                        uint32_t asked) {
-  enum { MOST_STEPS = 32, GLOBAL = 1, SHARED = 3, LOCAL = 5, SHARED_CLUSTER = 7 };
+  enum { MAX_STEPS = 32, GLOBAL = 1, SHARED = 3, LOCAL = 5, SHARED_CLUSTER = 7 };
   const struct nvm_inst *from = i;
-  for (int step = 0; step < MOST_STEPS && from && from->op != OP_ADDRSPACECAST; step++) {
+  for (int step = 0; step < MAX_STEPS && from && from->op != OP_ADDRSPACECAST; step++) {
     struct nvm_value v = inst_operand(k->f, from, 0);
     from = value_inst_of(k->f, v, OP_GEP) ? value_inst_of(k->f, v, OP_GEP)
                                           : value_inst_of(k->f, v, OP_ADDRSPACECAST);

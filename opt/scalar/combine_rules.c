@@ -214,7 +214,7 @@ static bool is_disjoint(struct known_bits a, struct known_bits b) {
 
 /* Whether v is neither undef nor poison. */
 static bool is_defined(const struct combiner *k, struct nvm_value v, uint32_t depth) {
-  enum { MOST_DEPTH = 3 };
+  enum { MAX_DEPTH = 3 };
   if (value_kind(v) == VALUE_CONST) {
     enum rule_class class = class_of_constant(k->m, v);
     return class == CLASS_INT || class == CLASS_FLOAT;
@@ -240,7 +240,7 @@ static bool is_defined(const struct combiner *k, struct nvm_value v, uint32_t de
     case OP_TRUNC: break;
     default: return false;
   }
-  if (i->flags || depth >= MOST_DEPTH) return false;
+  if (i->flags || depth >= MAX_DEPTH) return false;
   for (uint32_t n = 0; n < i->operand_count; n++)
     if (!is_defined(k, inst_operand(k->f, i, n), depth + 1)) return false;
   return true;

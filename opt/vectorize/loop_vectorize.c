@@ -257,7 +257,7 @@ enum nvm_status loop_vectorize_run(struct nvm_function *f, struct pass_env *env,
     if (!changes) continue;
     *changed = true;
     done++;
-    flow_forget(env->flow);
+    flow_invalidate(env->flow);
     if (!analyze(&z)) return NVM_OUT_OF_MEMORY;
   }
   return NVM_OK;

@@ -34,9 +34,9 @@
 enum {
   SUCCESS = 0,
   INVALID_CONFIGURATION = 9,
-  MOST_SYMBOLS = 4096,
-  MOST_ARGUMENTS = 256,
-  MOST_SHARED_PIECES = 1024,
+  MAX_SYMBOLS = 4096,
+  MAX_ARGUMENTS = 256,
+  MAX_SHARED_PIECES = 1024,
   FINDING = 99,
   PROCESSORS = 4
 };
@@ -61,9 +61,9 @@ static struct {
   struct strtab strings;
   struct ptx_module module;
   struct sim *sim;
-  struct symbol functions[MOST_SYMBOLS], variables[MOST_SYMBOLS];
+  struct symbol functions[MAX_SYMBOLS], variables[MAX_SYMBOLS];
   unsigned function_count, variable_count;
-  struct piece pieces[MOST_SHARED_PIECES], buffers[MOST_SHARED_PIECES];
+  struct piece pieces[MAX_SHARED_PIECES], buffers[MAX_SHARED_PIECES];
   unsigned piece_count, buffer_count;
   bool copied; /* something from the device */
   struct {
@@ -135,7 +135,7 @@ void __cudaUnregisterFatBinary(void **handle);
 void __cudaUnregisterFatBinary(void **handle) { (void)handle; }
 
 static void add_symbol(struct symbol *table, unsigned *count, const void *host, const char *name) {
-  if (*count == MOST_SYMBOLS) fail("more than %d symbols", MOST_SYMBOLS);
+  if (*count == MAX_SYMBOLS) fail("more than %d symbols", MAX_SYMBOLS);
   table[(*count)++] = (struct symbol){host, name};
 }
 
@@ -193,7 +193,7 @@ static struct piece *piece_at(const void *address) {
 static int share(void **out, size_t bytes, bool is_managed) {
   if (bytes == 0) bytes = 1;
   uint64_t address = sim_allocate(machine(), bytes, true);
-  if (!address || state.piece_count == MOST_SHARED_PIECES) fail("out of memory");
+  if (!address || state.piece_count == MAX_SHARED_PIECES) fail("out of memory");
   void *at = mmap((void *)(uintptr_t)address, bytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (at != (void *)(uintptr_t)address) fail("memory for both host and device");
@@ -232,7 +232,7 @@ int cudaMalloc(void **out, size_t bytes) {
   uint64_t address = sim_allocate(machine(), bytes ? bytes : 1, true);
   if (!address) fail("out of memory");
   *out = (void *)(uintptr_t)address;
-  if (state.buffer_count < MOST_SHARED_PIECES)
+  if (state.buffer_count < MAX_SHARED_PIECES)
     state.buffers[state.buffer_count++] = (struct piece){*out, bytes, false};
   return SUCCESS;
 }
@@ -444,8 +444,8 @@ int cudaLaunchKernel(const void *host, struct dim3 grid, struct dim3 block, void
   if (!(grid.x && grid.y && grid.z && block.x && block.y && block.z)) return INVALID_CONFIGURATION;
   const struct ptx_function *f = sim_kernel(machine(), kernel);
   if (!f) fail("the PTX has no kernel %s", name);
-  uint64_t sizes[MOST_ARGUMENTS];
-  if (f->params.count > MOST_ARGUMENTS) fail("kernel %s has %u parameters", name, f->params.count);
+  uint64_t sizes[MAX_ARGUMENTS];
+  if (f->params.count > MAX_ARGUMENTS) fail("kernel %s has %u parameters", name, f->params.count);
   for (uint32_t i = 0; i < f->params.count; i++) sizes[i] = parameter_bytes(&f->params.data[i]);
   const struct sim_launch launch = {.kernel = kernel,
                                     .grid = {grid.x, grid.y, grid.z},

@@ -268,7 +268,7 @@ static uint64_t next_random(void) {
 static const uint32_t wide_widths[] = {16, 24, 32, 33, 63, 64, 65, 100, 127, 128};
 enum { WIDE = sizeof wide_widths / sizeof wide_widths[0] };
 
-enum { MOST_EDGES = 40 };
+enum { MAX_EDGES = 40 };
 static uint32_t edges_of(uint32_t w, nvm_u128 *edge) {
   uint32_t n = 0;
   nvm_u128 mask = eval_mask(w), top = (nvm_u128)1 << (w - 1);
@@ -296,7 +296,7 @@ static void wide_integers(void **unused) {
   for (uint32_t k = 0; k < WIDE; k++) {
     uint32_t w = wide_widths[k];
     struct nvm_type type = type_int(&m->types, w);
-    nvm_u128 edge[MOST_EDGES];
+    nvm_u128 edge[MAX_EDGES];
     uint32_t n = edges_of(w, edge);
     use_width(w);
     for (uint32_t i = 0; i < n; i++)
@@ -339,7 +339,7 @@ static void integer_casts(void **unused) {
   for (int i = 0; i < N; i++)
     for (int k = 0; k < N; k++) {
       struct nvm_type from = type_int(&m->types, widths[i]), to = type_int(&m->types, widths[k]);
-      nvm_u128 edge[MOST_EDGES];
+      nvm_u128 edge[MAX_EDGES];
       uint32_t n = edges_of(widths[i], edge);
       for (uint32_t e = 0; e < n; e++) check_int_casts(m, from, widths[i], to, widths[k], edge[e]);
       for (int r = 0; r < 50; r++)
@@ -402,7 +402,7 @@ static void casts_between_numbers(void **unused) {
   for (size_t k = 0; k < sizeof widths / sizeof widths[0]; k++) {
     uint32_t w = widths[k];
     struct nvm_type type = type_int(&m->types, w);
-    nvm_u128 edge[MOST_EDGES];
+    nvm_u128 edge[MAX_EDGES];
     uint32_t n = edges_of(w, edge);
     for (uint32_t e = 0; e < n; e++) check_from_int(m, type, w, edge[e]);
     for (int r = 0; r < 3000; r++) check_from_int(m, type, w, random_of(w));

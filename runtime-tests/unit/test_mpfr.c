@@ -17,7 +17,7 @@
 #include "ir/evalfloat.h"
 #include "sim/machine/special.h"
 
-enum { MODES = 4, RANDOM = 20000, MOST_EDGES = 64 };
+enum { MODES = 4, RANDOM = 20000, MAX_EDGES = 64 };
 static const mpfr_rnd_t directions[MODES] = {MPFR_RNDN, MPFR_RNDZ, MPFR_RNDD, MPFR_RNDU};
 
 static uint64_t seed = 7;
@@ -196,7 +196,7 @@ static int edges_of(int f, uint64_t *out) {
 static void edges(void **state) {
   (void)state;
   for (int f = 0; f < FLOAT_FORMAT_COUNT; f++) {
-    uint64_t e[MOST_EDGES];
+    uint64_t e[MAX_EDGES];
     int count = edges_of(f, e);
     for (int i = 0; i < count; i++) {
       one_operand(f, e[i]);

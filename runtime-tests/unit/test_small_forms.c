@@ -64,7 +64,7 @@ static const struct template templates[] = {
      "%out\nout:\n  ret void\n}\n"},
 };
 
-enum { TEMPLATES = sizeof templates / sizeof *templates, ARG_FIRST_NUMBER = 2, MOST_USES = 16 };
+enum { TEMPLATES = sizeof templates / sizeof *templates, ARG_FIRST_NUMBER = 2, MAX_USES = 16 };
 
 struct world {
   uint32_t width;
@@ -75,7 +75,7 @@ struct world {
   struct {
     struct nvm_inst_id inst;
     uint32_t operand, argument;
-  } uses[MOST_USES];
+  } uses[MAX_USES];
   uint32_t use_count;
 };
 
@@ -98,7 +98,7 @@ static void open_world(struct world *w, const char *text, uint32_t width,
     for (uint32_t o = 0; o < i->operand_count; o++) {
       struct nvm_value v = inst_operand(w->sample.f, i, o);
       if (value_kind(v) != VALUE_ARG || value_index(v) < ARG_FIRST_NUMBER) continue;
-      assert_true(w->use_count < MOST_USES);
+      assert_true(w->use_count < MAX_USES);
       w->uses[w->use_count].inst = (struct nvm_inst_id){k};
       w->uses[w->use_count].operand = o;
       w->uses[w->use_count++].argument = value_index(v);

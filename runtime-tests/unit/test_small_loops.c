@@ -93,7 +93,7 @@ static void write_loop(const struct shape *s, char *text) {
   sprintf(at, "!0 = distinct !{!0, !1}\n!1 = !{!\"llvm.loop.mustprogress\"}\n");
 }
 
-enum { MOST_USES = 16 };
+enum { MAX_USES = 16 };
 
 struct world {
   struct shape shape;
@@ -105,7 +105,7 @@ struct world {
   struct {
     struct nvm_inst_id inst;
     uint32_t operand, argument;
-  } uses[MOST_USES]; /* of arguments that stand for numbers */
+  } uses[MAX_USES]; /* of arguments that stand for numbers */
   uint32_t use_count;
   struct nvm_inst_id start, bound, next, test, guard;
   struct nvm_value phi, tested;
@@ -127,7 +127,7 @@ static void find_uses(struct world *w) {
       struct nvm_value v = inst_operand(w->sample.f, i, o);
       if (value_kind(v) != VALUE_ARG || value_index(v) < ARG_START || value_index(v) >= ARG_COUNT)
         continue;
-      assert_true(w->use_count < MOST_USES);
+      assert_true(w->use_count < MAX_USES);
       w->uses[w->use_count].inst = (struct nvm_inst_id){k};
       w->uses[w->use_count].operand = o;
       w->uses[w->use_count++].argument = value_index(v);

@@ -23,10 +23,10 @@ struct question {
   uint32_t operands;
 };
 
-enum { MOST_QUESTIONS = 80 };
+enum { MAX_QUESTIONS = 80 };
 
 static uint32_t add_question(struct question *q, uint32_t count, struct question one) {
-  assert_true(count < MOST_QUESTIONS);
+  assert_true(count < MAX_QUESTIONS);
   q[count] = one;
   return count + 1;
 }
@@ -383,17 +383,17 @@ static void check_sets(struct world *w, struct world_score *s, const struct fact
 /* --- all cases
  * ------------------------------------------------------------------------------------- */
 
-enum { MOST_FACTS = 1 << 12, MOST_SCORES = 64 };
+enum { MAX_FACTS = 1 << 12, MAX_SCORES = 64 };
 
 struct scores {
-  struct world_score data[MOST_SCORES];
+  struct world_score data[MAX_SCORES];
   uint32_t count;
 };
 
 static struct world_score *score_of(struct scores *s, const char *name) {
   uint32_t k = 0;
   while (k < s->count && strcmp(s->data[k].name, name) != 0) k++;
-  assert_true(k < MOST_SCORES);
+  assert_true(k < MAX_SCORES);
   if (k == s->count) s->data[s->count++].name = name;
   return &s->data[k];
 }
@@ -404,10 +404,10 @@ typedef void visit(struct world *w, struct scores *s, const struct fact *a, cons
 static void for_all_pairs(struct question q, uint32_t width,
                           uint32_t facts(uint32_t width, struct fact *out), uint64_t budget,
                           visit *visit, struct scores *s) {
-  static struct fact data[MOST_FACTS];
+  static struct fact data[MAX_FACTS];
   struct world w;
   uint32_t count = facts(width, data);
-  assert_true(count <= MOST_FACTS);
+  assert_true(count <= MAX_FACTS);
   uint64_t pairs = q.operands == 1 ? count : (uint64_t)count * count, stride = pairs / budget + 1;
   while (stride > 1 && (stride % 2 == 0 || stride % 3 == 0 || stride % 5 == 0 || stride % 17 == 0 ||
                         stride % 11 == 0))
@@ -419,7 +419,7 @@ static void for_all_pairs(struct question q, uint32_t width,
 }
 
 static const char *ranges_name(const char *name) {
-  static char names[MOST_QUESTIONS][24];
+  static char names[MAX_QUESTIONS][24];
   static uint32_t count;
   char wanted[24];
   snprintf(wanted, sizeof wanted, "%s, by its bits", name);
@@ -548,7 +548,7 @@ static void report(const struct scores *s, const char *what) {
 
 static void known_bits_of_ops(void **state) {
   (void)state;
-  struct question q[MOST_QUESTIONS];
+  struct question q[MAX_QUESTIONS];
   struct scores s = {.count = 0};
   uint32_t count = all_questions(q), widest = world_is_whole() ? 6 : 4;
   for (uint32_t k = 0; k < count; k++)
@@ -559,7 +559,7 @@ static void known_bits_of_ops(void **state) {
 
 static void ranges_of_ops(void **state) {
   (void)state;
-  struct question q[MOST_QUESTIONS];
+  struct question q[MAX_QUESTIONS];
   struct scores s = {.count = 0}, flags = {.count = 0}, compare = {.count = 0};
   uint32_t count = all_questions(q), widest = world_is_whole() ? 5 : 4;
   for (uint32_t k = 0; k < count; k++)

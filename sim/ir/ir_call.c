@@ -74,24 +74,24 @@ static void do_nothing(struct ir_decoder *d) { (void)d; }
 static void do_forward(struct ir_decoder *d) {
   ir_emit_moves(d, ir_value_result(d), ir_value_operand(d, 0));
 }
-static void give_number(struct ir_decoder *d, nvm_u128 number) {
+static void set_result(struct ir_decoder *d, nvm_u128 number) {
   ir_emit_moves(d, ir_value_result(d), ir_value_number(d, d->i.type, number));
 }
-static void do_undefined(struct ir_decoder *d) { give_number(d, 0); }
+static void do_undefined(struct ir_decoder *d) { set_result(d, 0); }
 
 /* "@number(1)" */
 static void do_number(struct ir_decoder *d) {
-  give_number(d, intrinsic_table[ir_snippet_intrinsic(d, &d->i)].ptx[8] == '1');
+  set_result(d, intrinsic_table[ir_snippet_intrinsic(d, &d->i)].ptx[8] == '1');
 }
 
 static void do_objectsize(struct ir_decoder *d) {
   nvm_u128 least = 0;
   const_is_int(d->m, inst_operand(d->f, &d->i, 1), &least);
-  give_number(d, least ? 0 : eval_mask(type_scalar_bits(&d->m->types, d->i.type)));
+  set_result(d, least ? 0 : eval_mask(type_scalar_bits(&d->m->types, d->i.type)));
 }
 
 static void do_is_constant(struct ir_decoder *d) {
-  give_number(d, value_kind(inst_operand(d->f, &d->i, 0)) == VALUE_CONST);
+  set_result(d, value_kind(inst_operand(d->f, &d->i, 0)) == VALUE_CONST);
 }
 
 static void do_cast_space(struct ir_decoder *d) {

@@ -113,7 +113,7 @@ static void count_memory(struct warp *w, const struct inst *in, uint32_t mask) {
   }
 }
 
-static bool goes_both_ways(struct warp *w, const struct inst *in, uint32_t mask, uint32_t all) {
+static bool branch_diverges(struct warp *w, const struct inst *in, uint32_t mask, uint32_t all) {
   if (mask != 0 && mask != all) return true;
   if (in->kind != INST_BRANCH_TABLE || mask == 0) return false;
   const uint64_t *index = row_of(w, in->a);
@@ -126,7 +126,7 @@ void count_instruction(struct warp *w, const struct inst *in, uint32_t mask, uin
   c->by_class[in->issue] += evalint_popcount(32, all);
   if (in->kind == INST_BRANCH || in->kind == INST_BRANCH_TABLE) {
     c->branches++;
-    c->diverged += goes_both_ways(w, in, mask, all);
+    c->diverged += branch_diverges(w, in, mask, all);
   }
   if (mask == 0) return;
   if (in->kind == INST_BARRIER) c->barriers++;

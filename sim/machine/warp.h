@@ -66,7 +66,7 @@ struct warp {
   uint32_t *lanes_synced; /* [lane][other]: the same for two lanes; NULL: `synced` for all */
   uint64_t stack_top[LANES]; /* local memory in use */
   struct local_stack local[LANES];
-  uint64_t steps;               /* of this turn: warp instructions */
+  uint64_t steps;               /* warp instructions executed this turn */
   uint8_t yields;               /* enum yield, after an instruction */
   bool waited;                  /* the last turn ended with waiting, and did little before */
   uint32_t cluster_phase;       /* lanes whose last arrival was in phase 1 */

@@ -185,13 +185,13 @@ struct node {
   int commuting; /* the bit of variant.ways that swaps operands; -1: none */
 };
 
-enum { MOST_CONDITIONS = 8 };
+enum { MAX_CONDITIONS = 8 };
 
 struct rule {
   const char *name;
   int line, program;                       /* program: its start */
   struct node *nodes[RULE_MOST_REGISTERS]; /* of the pattern, by register, 0 is the root */
-  struct node *conditions[MOST_CONDITIONS], *result;
+  struct node *conditions[MAX_CONDITIONS], *result;
   int node_count, commuting_count, condition_count;
   /* Cheap checks stored in leaves of trees: the allowed predicates or types of the root; the first
    * two registers that must hold the same value, 0: none. */
@@ -322,7 +322,7 @@ static struct rule *read_rule(const char *text) {
   number_nodes(r, pattern);
   if (take("if "))
     while (take("(")) {
-      if (r->condition_count == MOST_CONDITIONS) gen_fail("too many conditions");
+      if (r->condition_count == MAX_CONDITIONS) gen_fail("too many conditions");
       r->conditions[r->condition_count++] = read_op();
     }
   if (!take("->")) gen_fail("expected '->' at '%s'", at);
@@ -334,7 +334,7 @@ static struct rule *read_rule(const char *text) {
 
 /* ---- Types: unification ---- */
 
-enum { MOST_TYPES = 128 };
+enum { MAX_TYPES = 128 };
 enum fact { FACT_INT, FACT_FLOAT, FACT_BOOL, FACT_COUNT };
 
 struct type { /* facts are stored at the root */
@@ -345,11 +345,11 @@ struct type { /* facts are stored at the root */
 };
 
 static struct rule *rule; /* the rule being compiled */
-static struct type types[MOST_TYPES];
+static struct type types[MAX_TYPES];
 static int type_count;
 
 static int new_type(void) {
-  if (type_count == MOST_TYPES) gen_fail("too many types in a rule");
+  if (type_count == MAX_TYPES) gen_fail("too many types in a rule");
   types[type_count] = (struct type){.parent = type_count, .same_lanes = -1, .witness = -1};
   return type_count++;
 }
@@ -450,8 +450,8 @@ static void infer_demands(struct node *n) {
 
 /* ---- Words ---- */
 
-enum { MOST_WORDS = 65536, MOST_FLOATS = 256 };
-static const char *words[MOST_WORDS], *floats[MOST_FLOATS]; /* C text of each */
+enum { MAX_WORDS = 65536, MAX_FLOATS = 256 };
+static const char *words[MAX_WORDS], *floats[MAX_FLOATS]; /* C text of each */
 static int word_count, float_count;
 
 /* Appends words separated by ", "; splits the text. */
@@ -459,7 +459,7 @@ static void put_text(char *text) {
   for (char *end = text; end; text = end + 2) {
     end = strstr(text, ", ");
     if (end) *end = '\0';
-    if (word_count == MOST_WORDS) gen_fail("too many rules");
+    if (word_count == MAX_WORDS) gen_fail("too many rules");
     words[word_count++] = text;
   }
 }
@@ -502,7 +502,7 @@ static int put_float(const char *text) {
                  float_bits(text, 8, 7), float_bits(text, 8, 23), (unsigned long long)bits);
   for (int k = 0; k < float_count; k++)
     if (strcmp(floats[k], row) == 0) return k;
-  if (float_count == MOST_FLOATS) gen_fail("too many floats");
+  if (float_count == MAX_FLOATS) gen_fail("too many floats");
   floats[float_count] = row;
   return float_count++;
 }
@@ -745,7 +745,7 @@ static void put_result(const struct node *n, bool is_root) {
 }
 
 static void put_program(struct rule *r) {
-  struct type before[MOST_TYPES];
+  struct type before[MAX_TYPES];
   rule = r;
   gen_table.line = r->line;
   r->program = word_count;
@@ -855,28 +855,28 @@ static int put_tree(struct variant **v, int count, int depth) {
 
 /* ---- All of it ---- */
 
-enum { MOST_RULES = 4096, MOST_VARIANTS = 4 * MOST_RULES };
-static struct rule *rules[MOST_RULES];
-static struct variant *variants[MOST_VARIANTS];
+enum { MAX_RULES = 4096, MAX_VARIANTS = 4 * MAX_RULES };
+static struct rule *rules[MAX_RULES];
+static struct variant *variants[MAX_VARIANTS];
 static int rule_count, variant_count, roots[CLASS_UNKNOWN];
 
 static void read_row(char *text) {
   struct rule *r = read_rule(text);
   for (int k = 0; k < rule_count; k++)
     if (strcmp(rules[k]->name, r->name) == 0) gen_fail("duplicate rule '%s'", r->name);
-  if (rule_count == MOST_RULES) gen_fail("too many rules");
+  if (rule_count == MAX_RULES) gen_fail("too many rules");
   rules[rule_count++] = r;
   for (unsigned ways = 0; ways < 1u << r->commuting_count; ways++) {
     struct variant *v = gen_allocated(calloc(1, sizeof *v));
     v->rule = r, v->ways = ways, v->slot_count = 1;
     place(v, r->nodes[0], 0);
-    if (variant_count == MOST_VARIANTS) gen_fail("too many rules");
+    if (variant_count == MAX_VARIANTS) gen_fail("too many rules");
     variants[variant_count++] = v;
   }
 }
 
 static void put_all(void) {
-  static struct variant *same[MOST_VARIANTS];
+  static struct variant *same[MAX_VARIANTS];
   put("0"); /* no tree starts at 0 */
   for (int k = 0; k < rule_count; k++) put_program(rules[k]);
   for (int a = 0; a < variant_count; a++) {
