@@ -58,7 +58,9 @@ def make(variant, *targets):
     """Builds quietly; prints the output only if it fails."""
     compiler = [f"CC={os.environ['CC']}"] if os.environ.get("CC") else []
     command = ["make", "--no-print-directory", f"-j{JOBS}", f"VARIANT={variant}", *compiler, *targets]
-    done = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    # Not a part of the make that runs the tests: it has processors of its own.
+    alone = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    done = subprocess.run(command, cwd=ROOT, env=alone, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode != 0:
         print(f"make VARIANT={variant} {' '.join(targets)} failed:\n{done.stdout[-6000:]}")
     return done.returncode == 0

@@ -29,18 +29,18 @@ static void rows_are_sound(void **state) {
   for (int i = 0; i < KNOB_COUNT; i++) {
     const struct knob_row *row = knobs_row((enum knob)i);
     char text[128];
-    assert_true(row->least < row->most);
-    assert_true(row->least <= row->initial && row->initial <= row->most);
+    assert_true(row->min < row->max);
+    assert_true(row->min <= row->initial && row->initial <= row->max);
     assert_int_equal(k.value[i], row->initial);
     for (int j = 0; j < i; j++) assert_string_not_equal(row->name, knobs_row((enum knob)j)->name);
-    snprintf(text, sizeof text, "%s=%d", row->name, (int)row->most);
+    snprintf(text, sizeof text, "%s=%d", row->name, (int)row->max);
     assert_int_equal(set(&k, text), NVM_OK);
-    assert_int_equal(k.value[i], row->most);
-    snprintf(text, sizeof text, "%s=%d", row->name, (int)row->most + 1);
+    assert_int_equal(k.value[i], row->max);
+    snprintf(text, sizeof text, "%s=%d", row->name, (int)row->max + 1);
     assert_int_equal(set(&k, text), NVM_REFUSED);
-    snprintf(text, sizeof text, "%s=%d", row->name, (int)row->least - 1);
+    snprintf(text, sizeof text, "%s=%d", row->name, (int)row->min - 1);
     assert_int_equal(set(&k, text), NVM_REFUSED);
-    assert_int_equal(k.value[i], row->most);
+    assert_int_equal(k.value[i], row->max);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "ptx_fixture.h"
 
 #include "codegen/codegen.h"
+#include "ir/function.h"
 #include "frontend/parse.h"
 
 enum { WELL_TYPED, ILL_TYPED_BRANCH, ILL_TYPED_SUM };
