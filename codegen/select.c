@@ -260,11 +260,6 @@ static void mark_wanted(struct selector *s, struct nvm_value v) {
   s->stack[s->depth++] = value_index(v);
 }
 
-static bool is_address_operand(const struct nvm_inst *i, uint32_t k) {
-  return k == (i->op == OP_STORE) &&
-         (i->op == OP_LOAD || i->op == OP_STORE || i->op == OP_ATOMICRMW || i->op == OP_CMPXCHG);
-}
-
 static void want_address(struct selector *s, struct nvm_value pointer) {
   struct selected_address a = select_address(s->l, pointer);
   if (!a.in_frame) mark_wanted(s, a.base);
@@ -308,7 +303,7 @@ static void want_operands(struct selector *s, const struct nvm_inst *i) {
     if ((int)k == product) {
       mark_wanted(s, inst_operand(l->f, value_inst(l->f, v), 0));
       mark_wanted(s, inst_operand(l->f, value_inst(l->f, v), 1));
-    } else if (is_address_operand(i, k)) {
+    } else if (k == inst_address_operand(i)) {
       want_address(s, v);
     } else if (select_moves_lanes((enum op)i->op)) {
       want_lanes(s, v);

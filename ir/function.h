@@ -212,6 +212,18 @@ const struct nvm_attr *function_parameter_attribute(const struct nvm_function *f
 const struct nvm_attr *call_attribute(const struct nvm_function *f, const struct nvm_inst *i,
                                       enum attr_id id);
 
+/* The operand that is the address of a load, store or atomic access; UINT32_MAX for other
+ * instructions. */
+static inline uint32_t inst_address_operand(const struct nvm_inst *i) {
+  switch ((enum op)i->op) {
+    case OP_LOAD:
+    case OP_ATOMICRMW:
+    case OP_CMPXCHG: return 0;
+    case OP_STORE: return 1;
+    default: return UINT32_MAX;
+  }
+}
+
 /* Iteration: for (struct nvm_block b = f->entry; !block_is_none(b); b = function_block(f, b)->next)
  * and for (struct nvm_inst_id i = function_block(f, b)->first; !inst_is_none(i);
  *          i = function_inst(f, i)->next) */

@@ -160,17 +160,6 @@ static uint32_t space_of(const struct inferrer *g, struct nvm_value v) {
   return value_kind(v) == VALUE_CONST ? constant_space(g, v) : variable_space(g, v);
 }
 
-/* The address operand of an access; UINT32_MAX: not an access. */
-static uint32_t access_operand(const struct nvm_inst *i) {
-  switch ((enum op)i->op) {
-    case OP_LOAD:
-    case OP_ATOMICRMW:
-    case OP_CMPXCHG: return 0;
-    case OP_STORE: return 1;
-    default: return UINT32_MAX;
-  }
-}
-
 static bool is_generic(const struct inferrer *g, struct nvm_value v) {
   struct nvm_type type = value_type(g->f, v);
   return is_scalar_pointer(g, type) && type_space(g, type) == GENERIC;
@@ -190,7 +179,7 @@ static bool find_accesses(struct inferrer *g) {
     FOR_EACH_INST (f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
       struct memory_location l;
-      uint32_t k = access_operand(inst);
+      uint32_t k = inst_address_operand(inst);
       bool access = k != UINT32_MAX && is_generic(g, inst_operand(f, inst, k));
       bool copy = inst->op == OP_CALL && alias_location_of(f, i, &l);
       bool compares = inst->op == OP_ICMP && is_generic(g, inst_operand(f, inst, 0));
@@ -274,7 +263,7 @@ static bool find_needed(struct inferrer *g) {
   g->work.count = 0;
   for (uint32_t n = 0; n < g->accesses.count; n++) {
     const struct nvm_inst *i = function_inst(f, g->accesses.data[n]);
-    uint32_t k = access_operand(i);
+    uint32_t k = inst_address_operand(i);
     bool copy = k == UINT32_MAX;
     if (!need(g, inst_operand(f, i, copy ? 0 : k)) || (copy && !need(g, inst_operand(f, i, 1))))
       return false;
@@ -386,7 +375,7 @@ static bool has_metadata_operands(const struct inferrer *g, const struct nvm_ins
 static void change_operands(struct inferrer *g, struct nvm_inst_id i) {
   struct nvm_function *f = g->f;
   const struct nvm_inst *inst = function_inst(f, i);
-  uint32_t access = access_operand(inst), compared = compared_space(g, inst),
+  uint32_t access = inst_address_operand(inst), compared = compared_space(g, inst),
            count = inst->operand_count;
   bool changed = is_retyped(g, value_of_inst(i));
   uint32_t first = 0, step = 1, end = 0;

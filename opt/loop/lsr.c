@@ -52,17 +52,6 @@ struct reducer {
   bool changed;
 };
 
-/* The address operand; UINT32_MAX: none. */
-static uint32_t address_operand(const struct nvm_inst *i) {
-  switch ((enum op)i->op) {
-    case OP_LOAD:
-    case OP_ATOMICRMW:
-    case OP_CMPXCHG: return 0;
-    case OP_STORE: return 1;
-    default: return UINT32_MAX;
-  }
-}
-
 /* Whether v is an advancing pointer, or a constant offset from one. */
 static bool is_reduced(const struct reducer *r, struct nvm_value v) {
   while (value_kind(v) == VALUE_INST) {
@@ -132,7 +121,7 @@ static bool collect(struct reducer *r) {
     }
     FOR_EACH_INST (r->f, b, i) {
       const struct nvm_inst *inst = function_inst(r->f, i);
-      uint32_t operand = address_operand(inst);
+      uint32_t operand = inst_address_operand(inst);
       if (operand == UINT32_MAX) continue;
       struct nvm_value pointer = inst_operand(r->f, inst, operand);
       if (loops_is_invariant(l, r->f, r->n, pointer) || is_reduced(r, pointer)) continue;
@@ -185,7 +174,7 @@ static void make_pointer(struct reducer *r, struct group *g) {
   if ((!always && g->conditional_count < MIN_CONDITIONAL) || !split_step(r, g->form, &step)) return;
   struct nvm_inst_id before = block_terminator(f, r->loop->preheader);
   const struct nvm_inst *i = function_inst(f, always ? g->first : g->conditional);
-  struct nvm_value address = inst_operand(f, i, address_operand(i));
+  struct nvm_value address = inst_operand(f, i, inst_address_operand(i));
   r->copied = 0;
   /* A conditional address may be poison in the first iteration; its form is not. */
   struct nvm_value start =
@@ -218,7 +207,7 @@ static void use_pointers(struct reducer *r) {
     if (g->form.width < 64) distance &= (UINT64_C(1) << g->form.width) - 1;
     struct builder at = builder_before(f, a.inst);
     if (distance) pointer = builder_gep(&at, pointer, const_int(f->module, offset, distance));
-    inst_set_operand(f, a.inst, address_operand(function_inst(f, a.inst)), pointer);
+    inst_set_operand(f, a.inst, inst_address_operand(function_inst(f, a.inst)), pointer);
   }
 }
 

@@ -257,7 +257,7 @@ static void need_operands(struct needs *n, struct nvm_inst_id i) {
   const struct header_phi *p = inst->op == OP_PHI ? phi_of(v, i) : NULL;
   if (p && p->kind != PHI_INDUCTION) need(n, p->back);
   if (p) return;
-  uint32_t skip = !affine ? UINT32_MAX : inst->op == OP_STORE ? 1 : 0;
+  uint32_t skip = affine ? inst_address_operand(inst) : UINT32_MAX;
   for (uint32_t k = 0; k < inst->operand_count; k++)
     if (k != skip) need(n, inst_operand(v->f, inst, k));
 }
