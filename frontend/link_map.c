@@ -3,7 +3,7 @@
  * Every kind of handle has a table from old to new, filled when a handle is first met; so the cost
  * is that of what is copied. Constants and types are met recursively (the parser bounds how deep
  * they nest); nodes of metadata, which may be chained without bound, get a number at once and
- * their content when link_open_nodes() comes to them.
+ * their content when link_open_nodes() visits them.
  *
  * Bodies keep the numbers of their instructions, blocks and arguments: a body is copied table by
  * table, and only what is the module's own is translated. */

@@ -4,7 +4,7 @@
  * Names: a register is its class's prefix and number (%r7). A label is `$L_` and its name, where
  * characters that PTX does not allow become `_` and a name met before in the function gets `$` and
  * the label's index; a label without name is `$L__` and its index. Symbols are printed as they are:
- * whoever makes them sees to it that PTX allows them. */
+ * the caller ensures that PTX allows them. */
 #ifndef NVM_PTX_PRINT_H
 #define NVM_PTX_PRINT_H
 
