@@ -351,7 +351,7 @@ def main():
         for name, step in STEPS.items():
             print(f"{name:16} {step.__doc__}")
         return 0
-    tests = [a for a in arguments if os.path.exists(os.path.join(ROOT, a))]
+    tests = [a for a in arguments if a not in STEPS and os.path.exists(os.path.join(ROOT, a))]
     unknown = [a for a in arguments if a not in STEPS and a not in tests]
     if unknown:
         print(f"run.py: there is no step '{unknown[0]}'; --list shows them")
