@@ -6,6 +6,7 @@
   links      files and headings that links name exist
   names      files and functions that architecture.md and extending.md name exist
   folders    the table of README.md names every folder
+  departures docs/departures.md is what departures.py makes of its table
 
 Prints what is wrong; closes with `readme: N passed, N failed`.
 """
@@ -15,6 +16,8 @@ import os
 import re
 import subprocess
 import sys
+
+import departures
 
 EXAMPLE = re.compile(r"^```\n\$ ([^\n]*)\n(.*?)^```$", re.M | re.S)
 CONTENTS = re.compile(r"<!-- contents -->\n.*?<!-- end -->", re.S)
@@ -112,8 +115,24 @@ def check_folders():
     return real <= named
 
 
+def check_departures(update):
+    """With update, writes the page first."""
+    try:
+        page = departures.page()
+    except ValueError as fault:
+        print(fault)
+        return False
+    if update:
+        with open(departures.PAGE, "w", encoding="utf-8") as file:
+            file.write(page)
+    elif read(departures.PAGE) != page:
+        print("docs/departures.md is not what its table says; `make update-golden` makes it so")
+        return False
+    return True
+
+
 def main():
-    results = [check_folders()]
+    results = [check_folders(), check_departures("--update" in sys.argv)]
     for page in pages():
         text = read(page)
         if "--update" in sys.argv and updated(text) != text:
