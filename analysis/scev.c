@@ -118,7 +118,8 @@ static struct scev finish(struct scev_env *e, struct sum *s) {
 
 /* --- symbols and constants -------------------------------------------------------------------- */
 
-bool scev_nonnegative(const struct scev_env *e, struct nvm_value v) {
+/* Cached in e->nonnegative. */
+static bool is_nonnegative(const struct scev_env *e, struct nvm_value v) {
   if (value_kind(v) == VALUE_INST && value_index(v) < e->size && e->nonnegative[value_index(v)])
     return e->nonnegative[value_index(v)] == 1;
   struct range r = range_of(e->f, v);
@@ -142,7 +143,7 @@ static struct scev opaque(struct scev_env *e, struct nvm_value v, enum scev_mode
   }
   bool pointer = type_is_ptr(&e->f->module->types, value_type(e->f, v));
   if (pointer && mode != SCEV_PLAIN) return (struct scev){.width = 0};
-  if (mode == SCEV_SIGNED && (width == 64 || scev_nonnegative(e, v))) mode = SCEV_UNSIGNED;
+  if (mode == SCEV_SIGNED && (width == 64 || is_nonnegative(e, v))) mode = SCEV_UNSIGNED;
   if (pointer) s.form.base = v;
   else
     add_term(e, &s,
@@ -192,7 +193,7 @@ static bool distributes(const struct scev_env *e, struct nvm_value v, uint16_t f
   if (*mode == SCEV_PLAIN) return true;
   if (flags & (*mode == SCEV_SIGNED ? INST_NSW : INST_NUW)) return true;
   enum scev_mode other = *mode == SCEV_SIGNED ? SCEV_UNSIGNED : SCEV_SIGNED;
-  if (!(flags & (other == SCEV_SIGNED ? INST_NSW : INST_NUW)) || !scev_nonnegative(e, v))
+  if (!(flags & (other == SCEV_SIGNED ? INST_NSW : INST_NUW)) || !is_nonnegative(e, v))
     return false;
   *mode = other;
   return true;
@@ -267,7 +268,7 @@ static struct scev compute_cast(struct scev_env *e, struct nvm_value v, const st
       return mode == SCEV_PLAIN ? truncated(e, r, width) : r;
     }
     case OP_SEXT:
-      if (mode == SCEV_UNSIGNED && !scev_nonnegative(e, x)) return (struct scev){.width = 0};
+      if (mode == SCEV_UNSIGNED && !is_nonnegative(e, x)) return (struct scev){.width = 0};
       return mode == SCEV_PLAIN ? truncated(e, get(e, x, SCEV_SIGNED), width)
                                 : get(e, x, SCEV_SIGNED);
     case OP_BITCAST:
@@ -371,10 +372,10 @@ static struct scev compute_phi(struct scev_env *e, struct nvm_value v, enum scev
   bool up = number && step.constant > 0;
   bool is_signed = (r.flags & INST_NSW) || (number && scev_no_wrap(e, v, &r, step.constant, true));
   bool is_unsigned = by_flags || (number && scev_no_wrap(e, v, &r, step.constant, false));
-  if (mode == SCEV_UNSIGNED && !is_unsigned && is_signed && up && scev_nonnegative(e, r.start))
+  if (mode == SCEV_UNSIGNED && !is_unsigned && is_signed && up && is_nonnegative(e, r.start))
     mode = SCEV_SIGNED;
   if (mode == SCEV_SIGNED && !is_signed) {
-    if (!is_unsigned || !scev_nonnegative(e, v)) return none;
+    if (!is_unsigned || !is_nonnegative(e, v)) return none;
     mode = SCEV_UNSIGNED;
   }
   if (mode == SCEV_UNSIGNED && !is_unsigned) return none;

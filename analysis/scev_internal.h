@@ -46,8 +46,6 @@ bool scev_recurrence(const struct scev_env *e, struct nvm_value v, struct recurr
 
 /* The form of v in that mode. */
 struct scev scev_form(struct scev_env *e, struct nvm_value v, enum scev_mode mode);
-/* Whether v is known not to be negative; cached. */
-bool scev_nonnegative(const struct scev_env *e, struct nvm_value v);
 /* a + constant. */
 struct scev scev_plus(struct scev a, int64_t constant);
 /* Whether the loop's exit conditions keep the recurrence of phi v with this step from wrapping,

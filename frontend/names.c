@@ -436,6 +436,10 @@ static uint32_t *symbol_entry(struct parser *p, const struct token *t, struct nv
   return s ? &s->global.bits : NULL;
 }
 
+static struct nvm_value add_symbol(struct parser *p, struct nvm_str name, bool is_function) {
+  return is_function ? module_add_function(p->m, name) : module_add_global(p->m, name);
+}
+
 struct nvm_value names_symbol(struct parser *p, const struct token *t, bool is_function) {
   struct nvm_str name;
   uint32_t *entry = symbol_entry(p, t, &name);
@@ -443,18 +447,14 @@ struct nvm_value names_symbol(struct parser *p, const struct token *t, bool is_f
   scan_tokens(p);
   entry = symbol_entry(p, t, &name);
   if (!entry) return VALUE_NULL;
-  if (*entry == 0) *entry = names_add_symbol(p, name, is_function).bits;
+  if (*entry == 0) *entry = add_symbol(p, name, is_function).bits;
   return (struct nvm_value){*entry};
-}
-
-struct nvm_value names_add_symbol(struct parser *p, struct nvm_str name, bool is_function) {
-  return is_function ? module_add_function(p->m, name) : module_add_global(p->m, name);
 }
 
 void names_scanned_symbol(struct parser *p, const struct token *t, bool is_function) {
   struct nvm_str name;
   uint32_t *entry = symbol_entry(p, t, &name);
-  if (entry && *entry == 0) *entry = names_add_symbol(p, name, is_function).bits;
+  if (entry && *entry == 0) *entry = add_symbol(p, name, is_function).bits;
 }
 
 struct symbol_use *names_use(struct parser *p, struct nvm_value symbol) {

@@ -26,8 +26,6 @@ struct nvm_block names_new_block(struct parser *p);
 void names_define(struct parser *p, const struct token *t, struct nvm_inst_id inst);
 void names_define_argument(struct parser *p, const struct token *t, uint32_t i);
 void names_mark_broken(struct parser *p, const struct token *t);
-/* Makes a function or variable; by a definition that the scan found; the address space it has. */
-struct nvm_value names_add_symbol(struct parser *p, struct nvm_str name, bool is_function);
 void names_scanned_symbol(struct parser *p, const struct token *t, bool is_function);
 uint32_t names_space(const struct parser *p, struct nvm_value symbol);
 /* The symbol of that name, made by the scan or on the spot; `is_function`: what to make of one that

@@ -14,12 +14,6 @@ const struct attr_info attr_table[ATTR_ID_COUNT] = {
 #undef ATTRIBUTE
 };
 
-enum attr_id attr_find(const char *keyword, size_t length) {
-  size_t count = ATTR_ID_COUNT - 1, row_bytes = sizeof *attr_table;
-  size_t k = text_search(attr_table + 1, count, row_bytes, (struct nvm_text){keyword, length});
-  return k == count ? ATTR_UNKNOWN : (enum attr_id)(k + 1);
-}
-
 static uint32_t attrs_hash(const struct nvm_attr *attrs, uint32_t count) {
   uint32_t h = count;
   for (uint32_t i = 0; i < count; i++) {

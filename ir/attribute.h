@@ -42,9 +42,6 @@ struct attr_info {
 };
 extern const struct attr_info attr_table[ATTR_ID_COUNT];
 
-/* The id of a keyword, or ATTR_UNKNOWN. */
-enum attr_id attr_find(const char *keyword, size_t length);
-
 struct nvm_attr {
   uint16_t id;     /* enum attr_id; ATTR_UNKNOWN for strings */
   uint8_t payload; /* enum attr_payload */

@@ -79,7 +79,8 @@ struct nvm_type print_type_of(const struct printer *p, struct nvm_value v) {
   return p->f ? value_type(p->f, v) : module_value_type(p->m, v);
 }
 
-void print_symbol(struct printer *p, struct nvm_value v) {
+/* `@name` or `@7`. */
+static void print_symbol(struct printer *p, struct nvm_value v) {
   bool function = value_kind(v) == VALUE_FUNCTION;
   struct nvm_str name = module_symbol(p->m, v)->name;
   print_char(p, '@');

@@ -32,12 +32,6 @@ struct printer {
   uint32_t stamp;
 };
 
-/* ---- print_module.c ---- */
-
-/* Numbers the unnamed arguments, blocks and values of f and makes it the current function. A second
- * value with the same name (a copy made by a pass) is numbered too. False when out of memory. */
-bool print_enter_function(struct printer *p, const struct nvm_function *f);
-
 /* ---- print_constant.c ---- */
 
 /* textbuf_format() with more letters: %T a type, %O an operand, %V one with its type, %N a name as
@@ -53,8 +47,6 @@ struct nvm_type print_type_of(const struct printer *p, struct nvm_value v);
 /* An operand without and with its type. */
 void print_operand(struct printer *p, struct nvm_value v);
 void print_typed(struct printer *p, struct nvm_value v);
-/* `@name` or `@7` of a global or function. */
-void print_symbol(struct printer *p, struct nvm_value v);
 /* The flags an op may carry, each with a space before it. */
 void print_flags(struct printer *p, enum op op, uint16_t flags);
 /* ` ult` of an icmp or fcmp; nothing for other ops. */

@@ -82,7 +82,9 @@ static void number_locals(struct printer *p, const struct nvm_function *f) {
   }
 }
 
-bool print_enter_function(struct printer *p, const struct nvm_function *f) {
+/* Numbers the unnamed arguments, blocks and values of f and makes it the current function. A second
+ * value with the same name (a copy made by a pass) is numbered too. False when out of memory. */
+static bool enter_function(struct printer *p, const struct nvm_function *f) {
   p->f = NULL;
   if (!VEC_RESERVE(&p->scratch, &p->arg_numbers, function_arg_count(f)) ||
       !VEC_RESERVE(&p->scratch, &p->block_numbers, f->blocks.count) ||
@@ -219,7 +221,7 @@ static void print_label(struct printer *p, const struct nvm_function *f, struct 
 static void print_one_function(struct printer *p, struct nvm_value symbol) {
   const struct nvm_function *f = module_function(p->m, symbol);
   bool declared = function_is_declaration(f);
-  if (!print_enter_function(p, f)) return;
+  if (!enter_function(p, f)) return;
   print_word(p, declared ? "declare" : "define ");
   if (declared) {
     print_attachments(p, " ", (struct nvm_meta){0}, f->symbol.attachments);
@@ -332,13 +334,13 @@ enum nvm_status print_function(const struct nvm_function *f, struct textbuf *out
 enum nvm_status print_inst(const struct nvm_function *f, struct nvm_inst_id i,
                            struct textbuf *out) {
   struct printer p;
-  if (printer_begin(&p, f->module, out) && print_enter_function(&p, f)) print_inst_text(&p, i);
+  if (printer_begin(&p, f->module, out) && enter_function(&p, f)) print_inst_text(&p, i);
   return printer_end(&p);
 }
 
 enum nvm_status print_insts(const struct nvm_function *f, struct textbuf *out, uint32_t *end) {
   struct printer p;
-  if (printer_begin(&p, f->module, out) && print_enter_function(&p, f))
+  if (printer_begin(&p, f->module, out) && enter_function(&p, f))
     FOR_EACH_BLOCK (f, b)
       FOR_EACH_INST (f, b, i) {
         print_inst_text(&p, i);
@@ -350,7 +352,7 @@ enum nvm_status print_insts(const struct nvm_function *f, struct textbuf *out, u
 
 enum nvm_status print_value(const struct nvm_function *f, struct nvm_value v, struct textbuf *out) {
   struct printer p;
-  if (printer_begin(&p, f->module, out) && print_enter_function(&p, f)) print_typed(&p, v);
+  if (printer_begin(&p, f->module, out) && enter_function(&p, f)) print_typed(&p, v);
   return printer_end(&p);
 }
 
@@ -386,7 +388,7 @@ enum nvm_status print_cfg(const struct nvm_function *f, struct textbuf *out) {
   struct printer p;
   struct textbuf text;
   textbuf_init(&text, out->arena);
-  if (!printer_begin(&p, f->module, &text) || !print_enter_function(&p, f)) return printer_end(&p);
+  if (!printer_begin(&p, f->module, &text) || !enter_function(&p, f)) return printer_end(&p);
   print_escaped(&p, module_text(f->module, f->symbol.name));
   textbuf_format(out, "digraph \"%t\" {\n  node [shape=box, fontname=monospace];\n",
                  (struct nvm_text){text.bytes, text.length});

@@ -61,8 +61,8 @@ static bool takes_metadata(const struct nvm_inst *i) {
   return i->op == OP_CALL || i->op == OP_DBG_RECORD;
 }
 
-void rewrite_local_metadata(struct nvm_function *f, struct nvm_inst_id i, rewrite_value *to,
-                            void *state) {
+static void rewrite_local_metadata(struct nvm_function *f, struct nvm_inst_id i, rewrite_value *to,
+                                   void *state) {
   struct nvm_module *m = f->module;
   for (uint32_t k = 0;
        takes_metadata(function_inst(f, i)) && k < function_inst(f, i)->operand_count; k++) {

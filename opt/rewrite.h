@@ -50,11 +50,9 @@ static inline uint32_t rewrite_operands(struct rewrite *r, struct nvm_inst_id i)
 /* Removes the replaced instructions and updates all operands and metadata operands. */
 void rewrite_apply(struct rewrite *r);
 
-/* Replaces the local values that metadata operands refer to, of instruction i or of all
- * instructions, by to(state, value); VALUE_NULL: poison. */
+/* Replaces the local values that metadata operands refer to by to(state, value); VALUE_NULL:
+ * poison. */
 typedef struct nvm_value rewrite_value(void *state, struct nvm_value v);
-void rewrite_local_metadata(struct nvm_function *f, struct nvm_inst_id i, rewrite_value *to,
-                            void *state);
 void rewrite_all_metadata(struct nvm_function *f, rewrite_value *to, void *state);
 
 /* Makes debug intrinsics and records refer to poison instead of instructions that are not in `live`

@@ -66,7 +66,6 @@ const struct ptx_form *ptx_state_form(const struct ptx_state *state, uint32_t i)
   return &form_rows[accept_rows[state->first_form + i]];
 }
 
-const struct ptx_form *ptx_form_row(uint32_t form) { return &form_rows[form]; }
 const struct ptx_shape *ptx_form_shapes(const struct ptx_form *form) {
   return &shape_rows[form->first_shape];
 }

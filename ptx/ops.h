@@ -95,8 +95,6 @@ const struct ptx_state *ptx_state(uint16_t state);
 const struct ptx_step *ptx_state_step(const struct ptx_state *state, uint32_t i);
 /* The i-th form that ends in the state. */
 const struct ptx_form *ptx_state_form(const struct ptx_state *state, uint32_t i);
-/* A form by number, below PTX_FORM_COUNT. */
-const struct ptx_form *ptx_form_row(uint32_t form);
 /* The form's shape_count shapes, one per operand. */
 const struct ptx_shape *ptx_form_shapes(const struct ptx_form *form);
 /* A requirement by number; 0 needs nothing. */

@@ -22,8 +22,6 @@ void ptx_print_variable(const struct ptx_module *m, const struct ptx_variable *v
 void ptx_print_declaration(const struct ptx_function *f, struct textbuf *out);
 /* Head, registers and body. Uses f->arena for its scratch space. */
 void ptx_print_function(const struct ptx_function *f, struct textbuf *out);
-/* The whole module: header, files, declarations, variables and functions in order. */
-void ptx_print_module(const struct ptx_module *m, struct nvm_text comment, struct textbuf *out);
 
 /* An operand. */
 void ptx_print_operand(const struct ptx_function *f, const struct ptx_operand *o,

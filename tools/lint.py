@@ -8,6 +8,7 @@
   lengths     no function is longer than 120 lines, unless it is one large switch (needs ctags)
   columns     C and grammars have at most 100 columns, rows of tables at most 140
   names       an external function's name begins with its file's or its folder's (NAMED_AT_LEAST, %)
+  statics     an external function is used by another file, or by a unit test as well as its own file
   circles     files of one folder do not call each other in circles (CIRCLE_AT_MOST files)
   includes    no large header is included for a single name, unless it is a struct
   prototypes  every function in a header is explained by a comment
@@ -205,6 +206,23 @@ def check_names(build):
             yield from strangers
 
 
+# Interfaces for programs outside the command, which may leave some functions unused.
+INTERFACES = ("api/", "target/", "sim/sim.c")
+
+
+def check_statics(build):
+    objects = [row for folder in LIBRARY + ["driver"] for row in object_symbols(build, folder)]
+    grammars = run("nm", "--undefined-only", *(f"{build}/obj/gen/{name}.o" for name in ("parser", "ptx_parser", "lexer", "ptx_lexer")))
+    used = set(re.findall(r"\bU (\w+)", grammars)).union({"main"}, *(needed for _, _, _, needed in objects))
+    tested = set(re.findall(r"\w+", "\n".join("\n".join(lines_of(p)) for p in sources(["runtime-tests"], (".c", ".h")))))
+    for path, functions, _, _ in objects:
+        for name in sorted(functions - used) if not path.startswith(INTERFACES) else ():
+            if name not in tested:
+                yield f"{path}: {name} is used by no other file: make it static"
+            elif "\n".join(lines_of(path)).count(f"{name}(") < 2:
+                yield f"{path}: {name} is used by tests only"
+
+
 def circles(calls):
     """Strongly connected components of {file: set of files}, those of more than one file (Tarjan)."""
     number, low, stack, found = {}, {}, [], []
@@ -320,7 +338,7 @@ def check_spelling(_build):
 
 CHECKS = {
     "layers": check_layers, "globals": check_globals, "exports": check_exports,
-    "calls": check_calls, "lengths": check_lengths, "columns": check_columns, "names": check_names,
+    "calls": check_calls, "lengths": check_lengths, "columns": check_columns, "names": check_names, "statics": check_statics,
     "circles": check_circles, "includes": check_includes, "prototypes": check_prototypes,
     "recipes": check_recipes, "root": check_root, "spelling": check_spelling,
 }

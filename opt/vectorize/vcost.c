@@ -243,8 +243,9 @@ static cost elapsed(const struct vector_loop *v, cost body, uint32_t warps, bool
   return body > wait ? body : wait;
 }
 
-struct vector_cost vcost_of_plan(const struct vector_loop *v, const struct vplan *p,
-                                 uint32_t factor, uint32_t count) {
+/* Factor 1 and count 1: the scalar loop. */
+static struct vector_cost cost_of_plan(const struct vector_loop *v, const struct vplan *p,
+                                       uint32_t factor, uint32_t count) {
   struct vector_cost price = {.body = 3}; /* count, compare, branch */
   for (uint32_t n = 1; n < p->recipes.count; n++) {
     enum vp_kind kind = (enum vp_kind)vplan_recipe(p, n)->kind;
@@ -300,7 +301,7 @@ static uint64_t max_iterations(const struct vector_loop *v) {
  * independent chains, which hide it. */
 static uint32_t interleave_count(const struct vector_loop *v, const struct vplan *p,
                                  uint32_t factor) {
-  struct vector_cost one = vcost_of_plan(v, p, factor, 1);
+  struct vector_cost one = cost_of_plan(v, p, factor, 1);
   struct occupancy_use use = use_of(v, one.registers);
   bool vector = factor > 1;
   uint64_t most =
@@ -505,7 +506,7 @@ static void choose_epilogue(struct vector_loop *v, const struct vplan *p,
     with.max_peeled = 0;
     with.epilogue_factor = factor > 1 ? factor : 0;
     with.predicated = straight_iterations(v, (factor > 1 ? factor : chunk) - 1);
-    struct vector_cost price = vcost_of_plan(v, p, factor, 1);
+    struct vector_cost price = cost_of_plan(v, p, factor, 1);
     bool requested = forced && factor == bit_floor((uint64_t)forced);
     cost sum = 0;
     for (uint32_t k = first; k <= last; k++)
@@ -552,7 +553,7 @@ static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t fa
   for (bool again = true; again; count /= again ? 2 : 1) {
     v->factor = factor, v->interleave = count;
     choose_peeling(v);
-    price = vcost_of_plan(v, p, factor, count);
+    price = cost_of_plan(v, p, factor, count);
     all =
         factor * count == 1 ? price.per_iteration : overall(v, &price, &c->scalar, factor * count);
     report_cost(v, &price, factor, count, all);
@@ -582,7 +583,7 @@ static void report_occupancy(const struct vector_loop *v, const struct choice *c
 }
 
 enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p) {
-  struct choice c = {.scalar = vcost_of_plan(v, p, 1, 1)};
+  struct choice c = {.scalar = cost_of_plan(v, p, 1, 1)};
   uint32_t most = max_factor(v);
   int64_t requested = vl_requested_width(v);
   v->factor = v->interleave = 1;
@@ -605,7 +606,7 @@ enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p) {
   choose_epilogue(v, p, &c.scalar, &epilogue);
   v->min_iterations = min_iterations(v, &c.price, &epilogue, &c.scalar);
   v->unaligned_version = true;
-  struct vector_cost unlike = vcost_of_plan(v, p, v->factor, v->interleave);
+  struct vector_cost unlike = cost_of_plan(v, p, v->factor, v->interleave);
   v->unaligned_version = false;
   uint32_t chunk = v->factor * v->interleave;
   v->two_versions = v->two_versions && unlike.body < COST_MAX &&

@@ -239,9 +239,6 @@ struct vector_cost {
   uint32_t pointers;     /* advancing pointers */
   int64_t per_iteration; /* 1000 × issue slots per original iteration, memory latency included */
 };
-/* The cost of the plan with that factor and interleave count; 1 and 1: of the scalar loop. */
-struct vector_cost vcost_of_plan(const struct vector_loop *v, const struct vplan *p,
-                                 uint32_t factor, uint32_t count);
 
 /* Arguments for target/cost.h: a type with `lanes` lanes, and the row of an op. */
 struct cost_type vcost_type(const struct nvm_module *m, struct nvm_type type, uint32_t lanes);
