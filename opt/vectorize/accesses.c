@@ -69,7 +69,7 @@ static uint64_t known_bytes(const struct vector_loop *v, struct nvm_value base) 
   return bytes ? bytes->number : 0;
 }
 
-bool accesses_can_speculate(const struct vector_loop *v) {
+bool accesses_can_speculate(struct vector_loop *v) {
   for (uint32_t k = 0; k < v->accesses.count; k++) {
     const struct vector_access *a = &v->accesses.data[k];
     uint64_t bytes = a->affine ? known_bytes(v, a->address.base) : 0,
@@ -77,10 +77,11 @@ bool accesses_can_speculate(const struct vector_loop *v) {
     bool alone =
         a->address.count == 0 || (a->address.count == 1 && a->address.terms[0].loop == v->index);
     if (a->is_store || a->conditional || !alone || a->step < 0 || a->address.constant < 0 ||
-        bytes >= 1u << 31)
+        bytes >= 1u << 31 || last > bytes ||
+        last * (uint64_t)a->step + (uint64_t)a->address.constant + a->bytes > bytes) {
+      v->culprit = a->inst;
       return false;
-    if (last > bytes || last * (uint64_t)a->step + (uint64_t)a->address.constant + a->bytes > bytes)
-      return false;
+    }
   }
   return true;
 }
@@ -278,20 +279,19 @@ static bool same_check(const struct vector_loop *v, const struct overlap_check *
 static enum vector_refusal order_pair(struct vector_loop *v, uint32_t at, uint32_t bt, bool *ok) {
   const struct vector_access *a = &v->accesses.data[at], *b = &v->accesses.data[bt];
   if (accesses_are_disjoint(v, a, b)) return VECTOR_OK;
-  v->culprit = b->inst;
   if (!is_boundable(v, a) || !is_boundable(v, b) || a->space != b->space)
-    return VECTOR_REORDER_MEMORY;
+    return vl_refuse(v, b->inst, VECTOR_REORDER_MEMORY);
   struct scev d = scev_subtract(v->scev, b->address, a->address);
   if (a->step == b->step && a->step != 0) {
     if (scev_is_constant(d)) {
       uint64_t least = min_conflict_distance(d.constant, a->step, a->bytes, b->bytes);
       if (least < v->max_lanes) v->max_lanes = least;
-      return v->max_lanes > 1 ? VECTOR_OK : VECTOR_REORDER_MEMORY;
+      return v->max_lanes > 1 ? VECTOR_OK : vl_refuse(v, b->inst, VECTOR_REORDER_MEMORY);
     }
   }
   bool near = a->step == b->step && a->step != 0;
   if (!near && has_constant_distance(v, a, b))
-    return VECTOR_REORDER_MEMORY; /* the check would always fail */
+    return vl_refuse(v, b->inst, VECTOR_REORDER_MEMORY); /* the check would always fail */
   for (uint32_t k = 0; k < v->checks.count; k++)
     if (same_check(v, &v->checks.data[k], a, b)) return VECTOR_OK;
   bool crosses = (a->group != VP_NO_GROUP && v->groups.data[a->group].crosses) ||
@@ -302,7 +302,7 @@ static enum vector_refusal order_pair(struct vector_loop *v, uint32_t at, uint32
   extent(v, b, &c.later_low, &c.later_high);
   *ok &= VEC_PUSH(v->env->arena, &v->checks, c);
   if ((int32_t)v->checks.count > vl_knob(v, KNOB_VECTORIZER_CHECK_THRESHOLD))
-    return VECTOR_REORDER_MEMORY;
+    return vl_refuse(v, b->inst, VECTOR_REORDER_MEMORY);
   return VECTOR_OK;
 }
 
@@ -341,7 +341,7 @@ static enum vector_refusal chain_between(struct vector_loop *v, bool *ok) {
     bool plain =
         access ? can_be_chained(&v->accesses.data[access - 1]) : effects_is_speculatable(v->f, i);
     if (i->op == OP_PHI || !plain || !dominance_dominates(v->dominance, i->block, v->loop->latch))
-      return VECTOR_REORDER_MEMORY;
+      return vl_refuse(v, id, VECTOR_REORDER_MEMORY);
     v->chained[id.index] = true;
   }
   return VECTOR_OK;
@@ -354,14 +354,13 @@ static enum vector_refusal chain_stores(struct vector_loop *v, bool *ok) {
   for (uint32_t b = 0; b < v->accesses.count; b++) {
     const struct vector_access *y = &v->accesses.data[b];
     if (!overlaps_itself(y)) continue;
-    v->culprit = y->inst;
     v->histogram |= !y->affine;
     v->chained[y->inst.index] = some = true;
-    if (!can_be_chained(y)) return VECTOR_REORDER_MEMORY;
+    if (!can_be_chained(y)) return vl_refuse(v, y->inst, VECTOR_REORDER_MEMORY);
     for (uint32_t a = 0; a < v->accesses.count; a++) {
       const struct vector_access *x = &v->accesses.data[a];
       if (a == b || accesses_are_disjoint(v, x, y)) continue;
-      if (!can_be_chained(x)) return VECTOR_REORDER_MEMORY;
+      if (!can_be_chained(x)) return vl_refuse(v, x->inst, VECTOR_REORDER_MEMORY);
       v->chained[x->inst.index] = true;
     }
   }

@@ -39,36 +39,43 @@ static bool exit_is_dedicated(const struct vector_loop *v) {
   return true;
 }
 
-/* Finds the exiting block besides the latch, which must execute in every iteration. */
-static bool find_early_exit(struct vector_loop *v) {
+/* Finds the exiting block besides the latch; returns the number of exits. */
+static uint32_t find_early_exit(struct vector_loop *v) {
   uint32_t exits = 0;
   for (uint32_t k = 0; k < v->loop->block_count; k++) {
     struct nvm_block b = v->loops->blocks[v->loop->first_block + k];
     for (uint32_t s = 0, count = block_successor_count(v->f, b); s < count; s++) {
       if (loops_contains(v->loops, v->index, block_successor(v->f, b, s))) continue;
       exits++;
-      if (b.index != v->loop->latch.index) v->early = b;
+      if (b.index != v->loop->latch.index && block_is_none(v->early)) v->early = b;
     }
   }
-  return exits == 2 && v->early.index &&
-         vl_inst(v, block_terminator(v->f, v->early))->op == OP_CONDBR &&
+  return exits;
+}
+
+/* An early exit must be tested in every iteration. */
+static bool is_tested_search(const struct vector_loop *v) {
+  return v->early.index && vl_inst(v, block_terminator(v->f, v->early))->op == OP_CONDBR &&
          dominance_dominates(v->dominance, v->early, v->loop->latch) && v->trips.taken.width;
 }
 
 enum vector_refusal legality_check_shape(struct vector_loop *v) {
   const struct loop *l = v->loop;
-  v->culprit = block_terminator(v->f, l->header);
   if (block_is_none(l->preheader) || block_is_none(l->latch)) return VECTOR_SHAPE;
   v->trips = scev_trip_count(v->scev, v->index);
   if (block_is_none(l->exiting)) { /* several exits: one of them cannot be counted */
-    if (!vl_knob(v, KNOB_ENABLE_EARLY_EXIT_VECTORIZATION)) return VECTOR_EARLY_EXIT_DISABLED;
-    if (!find_early_exit(v)) return VECTOR_EARLY_EXIT;
+    uint32_t exits = find_early_exit(v);
+    struct nvm_inst_id leave = block_terminator(v->f, v->early.index ? v->early : l->latch);
+    if (!vl_knob(v, KNOB_ENABLE_EARLY_EXIT_VECTORIZATION))
+      return vl_refuse(v, leave, VECTOR_EARLY_EXIT_DISABLED);
+    if (exits != 2 || !is_tested_search(v)) return vl_refuse(v, leave, VECTOR_EARLY_EXIT);
     v->scalar_epilogue = true;
   } else if (l->exiting.index != l->latch.index || block_is_none(l->exit) ||
              !exit_is_dedicated(v)) {
-    return VECTOR_SHAPE;
+    return vl_refuse(v, block_terminator(v->f, l->exiting), VECTOR_SHAPE);
   }
-  if (v->trips.taken.width == 0 || !(v->trips.known || v->early.index)) return VECTOR_TRIP_COUNT;
+  if (v->trips.taken.width == 0 || !(v->trips.known || v->early.index))
+    return vl_refuse(v, block_terminator(v->f, l->latch), VECTOR_TRIP_COUNT);
   uint64_t taken;
   if (trip_count_is_number(&v->trips, &taken)) v->exact_trips = taken + 1;
   return VECTOR_OK;
@@ -130,8 +137,7 @@ enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok) {
   for (uint32_t b = 0; b < l->block_count; b++)
     FOR_EACH_INST (v->f, v->loops->blocks[l->first_block + b], i) {
       enum vector_refusal r = check_instruction(v, vl_inst(v, i));
-      v->culprit = i;
-      if (r != VECTOR_OK) return r;
+      if (r != VECTOR_OK) return vl_refuse(v, i, r);
       v->declares_scopes |=
           call_intrinsic(v->f, vl_inst(v, i)) == INTRINSIC_experimental_noalias_scope_decl;
       count++;
@@ -193,10 +199,9 @@ static enum vector_refusal collect_phis(struct vector_loop *v, bool *ok) {
     struct header_phi p = {.inst = i,
                            .start = inst_operand(f, phi, swapped ? 2 : 0),
                            .back = inst_operand(f, phi, swapped ? 0 : 2)};
-    v->culprit = i;
     enum vector_refusal r = classify_phi(v, &p);
     if (r == VECTOR_OK && v->early.index && p.kind != PHI_INDUCTION) r = VECTOR_EARLY_EXIT;
-    if (r != VECTOR_OK) return r;
+    if (r != VECTOR_OK) return vl_refuse(v, i, r);
     if (!VEC_PUSH(v->env->arena, &v->phis, p)) *ok = false;
   }
   return VECTOR_OK;
@@ -218,7 +223,7 @@ static bool depends_on_chain(const struct vector_loop *v, struct nvm_inst_id i, 
 }
 
 /* Chains are executed at their last member: users outside of the chain must come later. */
-static bool chain_is_contiguous(const struct vector_loop *v) {
+static enum vector_refusal check_chain(struct vector_loop *v) {
   uint32_t last = 0;
   for (uint32_t k = 0; k < v->body_count; k++)
     if (v->chained[v->body[k].index]) last = k + 1;
@@ -232,10 +237,10 @@ static bool chain_is_contiguous(const struct vector_loop *v) {
           vl_inst(v, user)->op == OP_PHI && vl_inst(v, user)->block.index == v->loop->header.index;
       bool early = v->position[user.index] && v->position[user.index] <= last &&
                    (recurrence || !v->chained[user.index]);
-      if (early && !next_iteration) return false;
+      if (early && !next_iteration) return vl_refuse(v, user, VECTOR_REORDER_FP);
     }
   }
-  return true;
+  return VECTOR_OK;
 }
 
 struct needs {
@@ -278,7 +283,7 @@ static enum vector_refusal find_needed(struct vector_loop *v) {
       if (v->position[user.index] || block_is_none(vl_inst(v, user)->block) || v->early.index)
         continue;
       if (vl_inst(v, user)->op != OP_PHI || vl_inst(v, user)->block.index != v->loop->exit.index)
-        return VECTOR_PHI;
+        return vl_refuse(v, i, VECTOR_PHI);
       bool is_back_value = false;
       for (uint32_t p = 0; p < v->phis.count; p++)
         if (value_equal(v->phis.data[p].back, value_of_inst(i))) {
@@ -304,7 +309,7 @@ enum vector_refusal legality_check(struct vector_loop *v, enum nvm_status *statu
   if (ok && r == VECTOR_OK) r = collect_phis(v, &ok);
   if (ok && r == VECTOR_OK) r = accesses_analyze(v, status);
   if (ok && r == VECTOR_OK && v->early.index && !accesses_can_speculate(v)) r = VECTOR_EARLY_EXIT;
-  if (ok && r == VECTOR_OK && !chain_is_contiguous(v)) r = VECTOR_REORDER_FP;
+  if (ok && r == VECTOR_OK) r = check_chain(v);
   if (ok && r == VECTOR_OK) r = find_needed(v);
   if (!ok) *status = NVM_OUT_OF_MEMORY;
   return r;

@@ -49,11 +49,19 @@ static void report(const struct vector_loop *v, enum remark_kind kind, const cha
   remark(v->env, kind, v->f, remark_at_block(v->f, v->loop->header), name, "%s", message);
 }
 
+/* The place of a refusal: the culprit, unless only the loop has a debug location. */
+static struct nvm_inst_id refusal_place(const struct vector_loop *v) {
+  struct nvm_inst_id loop = remark_at_block(v->f, v->loop->header), at = v->culprit;
+  bool located = v->f->locations.data[at.index].index || !v->f->locations.data[loop.index].index;
+  return at.index && located ? at : loop;
+}
+
 static void refuse(const struct vector_loop *v, enum vector_refusal r) {
   if (v->histogram)
     report(v, REMARK_ANALYSIS, vector_refusal_tags[VECTOR_HISTOGRAM],
            vector_refusal_messages[VECTOR_HISTOGRAM]);
-  report(v, REMARK_ANALYSIS, vector_refusal_tags[r], vector_refusal_messages[r]);
+  remark(v->env, REMARK_ANALYSIS, v->f, refusal_place(v), vector_refusal_tags[r], "%s",
+         vector_refusal_messages[r]);
   if (v->hints.force == FORCE_ENABLED || r == VECTOR_NOT_BENEFICIAL || r == VECTOR_DISABLED)
     report(v, REMARK_MISSED, r == VECTOR_DISABLED ? "MissedExplicitlyDisabled" : "MissedDetails",
            "loop not vectorized");

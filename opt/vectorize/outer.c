@@ -195,7 +195,6 @@ static bool preserves_order(struct outer_nest *n, uint32_t u, uint32_t w) {
   struct vector_loop *v = n->x.v;
   const struct vector_access *a = &v->accesses.data[u], *b = &v->accesses.data[w];
   const struct nest_access *na = &n->accesses[u], *nb = &n->accesses[w];
-  v->culprit = b->inst;
   if (u != w && accesses_are_disjoint(v, a, b)) return true;
   if (!na->affine || !nb->affine || a->space != b->space) return false;
   if (!scev_is_constant(scev_subtract(v->scev, nb->start, na->start))) return add_check(n, u, w, 0);
@@ -256,13 +255,13 @@ static uint32_t choose_factor(const struct vector_loop *v) {
   return factor;
 }
 
-static enum vector_refusal check_phis(const struct vector_loop *v) {
+static enum vector_refusal check_phis(struct vector_loop *v) {
   FOR_EACH_PHI (v->f, v->loop->header, i) {
     int64_t step;
     struct scev s = scev_of(v->scev, value_of_inst(i));
     if (s.width == 0 || !scev_step(v->scev, s, v->index, &step) ||
         vl_inst(v, i)->operand_count != 4)
-      return VECTOR_CARRIED;
+      return vl_refuse(v, i, VECTOR_CARRIED);
   }
   return VECTOR_OK;
 }
@@ -275,7 +274,7 @@ static enum vector_refusal check_accesses(struct outer_nest *n) {
     /* Of calls without a result only assumptions may be dropped. */
     if (i->op == OP_CALL && type_equal(i->type, TYPE_VOID) && !effects_is_debug(v->f, i) &&
         call_intrinsic(v->f, i) != INTRINSIC_assume)
-      return VECTOR_CALL;
+      return vl_refuse(v, v->body[k], VECTOR_CALL);
   }
   n->accesses = arena_alloc(v->env->arena, (v->accesses.count + 1) * sizeof *n->accesses);
   n->x.failed |= !n->accesses;
@@ -287,7 +286,7 @@ static enum vector_refusal check_accesses(struct outer_nest *n) {
     for (uint32_t u = 0; u <= w; u++)
       if ((v->accesses.data[u].is_store || v->accesses.data[w].is_store) &&
           !preserves_order(n, u, w))
-        return VECTOR_REORDER_MEMORY;
+        return vl_refuse(v, v->accesses.data[w].inst, VECTOR_REORDER_MEMORY);
     align_lanes(n, w);
   }
   return VECTOR_OK;

@@ -146,7 +146,7 @@ struct vector_loop {
                                * values is used after it */
   bool declares_scopes;       /* declares !noalias scopes, which hold within one iteration */
   bool histogram;             /* stores to computed addresses */
-  struct nvm_inst_id culprit; /* the instruction that prevents vectorization */
+  struct nvm_inst_id culprit; /* the instruction that prevents vectorization; {0}: none alone */
 
   /* The choice. */
   uint32_t factor, interleave, epilogue_factor;
@@ -183,6 +183,12 @@ static inline int64_t vl_requested_width(const struct vector_loop *v) {
 static inline bool vl_inside(const struct vector_loop *v, struct nvm_value x) {
   return value_kind(x) == VALUE_INST && v->position[value_index(x)] != 0;
 }
+/* Refuses the loop because of an instruction, at which the remark is reported. */
+static inline enum vector_refusal vl_refuse(struct vector_loop *v, struct nvm_inst_id culprit,
+                                            enum vector_refusal r) {
+  v->culprit = culprit;
+  return r;
+}
 static inline const struct type_table *vl_types(const struct vector_loop *v) {
   return &v->f->module->types;
 }
@@ -211,8 +217,8 @@ bool accesses_are_disjoint(const struct vector_loop *v, const struct vector_acce
 bool accesses_in_parameter(const struct vector_loop *v, struct nvm_value base);
 uint32_t accesses_known_align(const struct vector_loop *v, struct scev address, int64_t offset);
 /* Whether all accesses may be executed in all iterations that the latch counts, although the loop
- * may exit earlier: loads of memory known to be dereferenceable. */
-bool accesses_can_speculate(const struct vector_loop *v);
+ * may exit earlier: loads of memory known to be dereferenceable. If not, v->culprit is one. */
+bool accesses_can_speculate(struct vector_loop *v);
 /* After the choice: the width in bytes of the group's accesses for that many lanes. */
 uint32_t accesses_width(const struct vector_loop *v, const struct access_group *g, uint32_t lanes);
 
