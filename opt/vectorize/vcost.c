@@ -104,59 +104,74 @@ static cost access_cost(const struct vector_loop *v, const struct vector_access 
 }
 
 /* The cost of a group, at its first recipe. */
-static cost group_cost(const struct vector_loop *v, const struct vplan *p, uint32_t n,
-                       uint32_t lanes, struct vector_cost *price) {
+static struct recipe_cost group_cost(const struct vector_loop *v, const struct vplan *p, uint32_t n,
+                                     uint32_t lanes) {
   const struct vp_recipe *r = vplan_recipe(p, n);
   for (uint32_t k = 1; k < n; k++) {
     const struct vp_recipe *other = vplan_recipe(p, k);
-    if (vplan_is_access(other) && other->group == r->group) return 0;
+    if (vplan_is_access(other) && other->group == r->group) return (struct recipe_cost){0};
   }
   struct access_piece pieces[MAX_PIECES];
   uint32_t width = accesses_width(v, &v->groups.data[r->group], lanes);
   uint32_t count = accesses_pieces(v, r->group, lanes, width, pieces);
-  if (count == 0) return COST_MAX; /* too many elements */
+  if (count == 0) return (struct recipe_cost){.slots = COST_MAX}; /* too many elements */
   /* Bytes are unpacked and packed, two per register. */
   struct cost_type halves = {TGT_INTEGER, 16,
                              v->groups.data[r->group].bytes == 1 && lanes > 1 ? lanes : 1};
-  cost sum = cost_times(cost_shuffle(v->env->target, halves, COST_THROUGHPUT), BYTES_PARTED);
-  price->computing = cost_add(price->computing, sum);
+  cost parted = cost_times(cost_shuffle(v->env->target, halves, COST_THROUGHPUT), BYTES_PARTED);
+  struct recipe_cost c = {.slots = parted, .computing = parted, .accesses = count};
   for (uint32_t k = 0; k < count; k++)
-    sum = cost_add(sum, access_cost(v, &v->accesses.data[r->access], pieces[k].elements));
-  price->accesses += count;
-  return sum;
+    c.slots = cost_add(c.slots, access_cost(v, &v->accesses.data[r->access], pieces[k].elements));
+  return c;
 }
 
-static cost recipe_cost(const struct vector_loop *v, const struct vplan *p, uint32_t n,
-                        uint32_t factor, uint32_t count, struct vector_cost *price) {
-  const struct vp_recipe *r = vplan_recipe(p, n);
+/* Issue slots of a recipe that accesses no memory. */
+static cost computing_cost(const struct vector_loop *v, const struct vp_recipe *r, uint32_t factor,
+                           uint32_t count) {
   uint32_t lanes = factor * count;
   uint32_t times = r->uniform ? 1 : lanes;
   switch ((enum vp_kind)r->kind) {
-    case VP_POINTER: price->pointers += r->step != 0; return r->step ? 2 : 0;
+    case VP_POINTER: return r->step ? 2 : 0;
     case VP_INDUCTION: return cost_add(1, cost_times(1, lanes > 1 ? lanes : 0));
     case VP_WIDEN:
       if (r->uniform || r->in_chain) return cost_times(plain_cost(v, r, 1), times);
       return cost_times(plain_cost(v, r, factor), count);
     case VP_REPLICATE: return cost_times(plain_cost(v, r, 1), times);
-    case VP_LOAD:
-    case VP_STORE:
-      if (r->group != VP_NO_GROUP && !r->mask) return group_cost(v, p, n, lanes, price);
-      price->accesses += times;
-      return cost_times(cost_add(access_cost(v, &v->accesses.data[r->access], 1),
-                                 r->mask ? cost_branch(v->env->target, true, COST_THROUGHPUT) : 0),
-                        times);
     case VP_BLEND: return cost_times(r->operand_count / 2, lanes);
     case VP_AND:
     case VP_OR:
     case VP_NOT: return lanes;
     case VP_NONE:
     case VP_LIVE_IN:
+    case VP_LOAD:
+    case VP_STORE:
     case VP_REDUCTION:
     case VP_RECURRENCE:
     case VP_SERIAL:
     case VP_KIND_COUNT: break;
   }
   return 0;
+}
+
+/* The price of recipe n for factor × count iterations. */
+static struct recipe_cost recipe_cost(const struct vector_loop *v, const struct vplan *p,
+                                      uint32_t n, uint32_t factor, uint32_t count) {
+  const struct vp_recipe *r = vplan_recipe(p, n);
+  if (!vplan_is_access(r)) {
+    cost slots = computing_cost(v, r, factor, count);
+    return (struct recipe_cost){slots, slots, 0, r->kind == VP_POINTER && r->step != 0};
+  }
+  uint32_t times = r->uniform ? 1 : factor * count;
+  if (r->group != VP_NO_GROUP && !r->mask) return group_cost(v, p, n, factor * count);
+  cost each = cost_add(access_cost(v, &v->accesses.data[r->access], 1),
+                       r->mask ? cost_branch(v->env->target, true, COST_THROUGHPUT) : 0);
+  return (struct recipe_cost){.slots = cost_times(each, times), .accesses = times};
+}
+
+/* The price of loop control and, if there is one, of the early exit: one slot per iteration. */
+static struct recipe_cost control_cost(const struct vplan *p, uint32_t factor, uint32_t count) {
+  cost slots = VCOST_ADVANCE + VCOST_LATCH, early = p->early ? factor * count : 0;
+  return (struct recipe_cost){.slots = slots + early, .computing = early};
 }
 
 static uint32_t recipe_registers(const struct vector_loop *v, const struct vp_recipe *r,
@@ -246,16 +261,15 @@ static cost elapsed(const struct vector_loop *v, cost body, uint32_t warps, bool
 /* Factor 1 and count 1: the scalar loop. */
 static struct vector_cost cost_of_plan(const struct vector_loop *v, const struct vplan *p,
                                        uint32_t factor, uint32_t count) {
-  struct vector_cost price = {.body = 3}; /* count, compare, branch */
-  for (uint32_t n = 1; n < p->recipes.count; n++) {
-    enum vp_kind kind = (enum vp_kind)vplan_recipe(p, n)->kind;
-    cost each = recipe_cost(v, p, n, factor, count, &price);
-    price.body = cost_add(price.body, each);
-    if (kind != VP_LOAD && kind != VP_STORE) price.computing = cost_add(price.computing, each);
+  struct vector_cost price = {0};
+  for (uint32_t n = 0; n < p->recipes.count; n++) {
+    struct recipe_cost each =
+        n ? recipe_cost(v, p, n, factor, count) : control_cost(p, factor, count);
+    price.body = cost_add(price.body, each.slots);
+    price.computing = cost_add(price.computing, each.computing);
+    price.accesses += each.accesses;
+    price.pointers += each.pointers;
   }
-  if (p->early)
-    price.body = cost_add(price.body, factor * count),
-    price.computing = cost_add(price.computing, factor * count);
   price.registers = BASE_REGISTERS + live_registers(v, p, factor * count);
   struct occupancy o;
   struct occupancy_use use = use_of(v, price.registers);
@@ -343,8 +357,11 @@ static uint32_t max_factor(const struct vector_loop *v) {
   return most ? most : 1;
 }
 
-static void report_cost(const struct vector_loop *v, const struct vector_cost *p, uint32_t factor,
+/* Records and reports the cost of one factor and interleave count. */
+static void report_cost(struct vector_loop *v, const struct vector_cost *p, uint32_t factor,
                         uint32_t count, cost all) {
+  struct vector_candidate c = {factor, count, *p, factor * count > 1 ? checks_cost(v) : 0, all};
+  (void)VEC_PUSH(v->env->arena, &v->candidates, c); /* otherwise the plan shows fewer */
   remark(
       v->env, REMARK_ANALYSIS, v->f, remark_at_block(v->f, v->loop->header), "VectorizationCost",
       "width %(VectorizationFactor)u, interleave %(InterleaveCount)u: %(Body)D issue slots, "

@@ -112,6 +112,24 @@ struct vector_hints {
   bool scalable, is_vectorized;
 };
 
+struct vector_cost {
+  int64_t body;          /* issue slots per vector iteration */
+  int64_t computing;     /* issue slots of computations only */
+  uint32_t registers;    /* maximum number of live 32-bit registers */
+  uint32_t warps;        /* resident per SM with that many registers */
+  uint32_t accesses;     /* memory instructions per vector iteration */
+  uint32_t pointers;     /* advancing pointers */
+  int64_t per_iteration; /* 1000 × issue slots per original iteration, memory latency included */
+};
+
+/* A factor and an interleave count that were priced. */
+struct vector_candidate {
+  uint32_t factor, count;
+  struct vector_cost price;
+  int64_t checks; /* issue slots of the run-time checks */
+  int64_t all;    /* 1000 × issue slots per iteration, with checks and remainder */
+};
+
 /* The state of one loop in all phases. */
 struct vector_loop {
   struct nvm_function *f;
@@ -149,6 +167,7 @@ struct vector_loop {
   struct nvm_inst_id culprit; /* the instruction that prevents vectorization; {0}: none alone */
 
   /* The choice. */
+  VEC(struct vector_candidate) candidates; /* in the order in which they were priced */
   uint32_t factor, interleave, epilogue_factor;
   bool interleave_disabled; /* the user requests 1, the cost model more */
   bool own_remainder;       /* the last iterations are a stage of their own, not executed by the
@@ -236,15 +255,12 @@ uint32_t accesses_pieces(const struct vector_loop *v, uint32_t group, uint32_t l
 /* Builds the plan of the loop for a range of factors; false when out of memory. */
 bool plan_build(struct vector_loop *v, uint32_t least, uint32_t most, struct vplan *p);
 
-struct vector_cost {
-  int64_t body;          /* issue slots per vector iteration */
-  int64_t computing;     /* issue slots of computations only */
-  uint32_t registers;    /* maximum number of live 32-bit registers */
-  uint32_t warps;        /* resident per SM with that many registers */
-  uint32_t accesses;     /* memory instructions per vector iteration */
-  uint32_t pointers;     /* advancing pointers */
-  int64_t per_iteration; /* 1000 × issue slots per original iteration, memory latency included */
+/* The price of a recipe for factor × count iterations: the plan's cost is their sum. */
+struct recipe_cost {
+  int64_t slots, computing;    /* issue slots; those of computations */
+  uint32_t accesses, pointers; /* memory instructions; advancing pointers */
 };
+enum { VCOST_ADVANCE = 1, VCOST_LATCH = 2 }; /* issue slots: count; compare and branch */
 
 /* Arguments for target/cost.h: a type with `lanes` lanes, and the row of an op. */
 struct cost_type vcost_type(const struct nvm_module *m, struct nvm_type type, uint32_t lanes);
