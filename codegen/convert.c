@@ -2,6 +2,7 @@
 #include "codegen/inst.h"
 #include "codegen/lane.h"
 #include "codegen/number.h"
+#include "codegen/select.h"
 #include "codegen/stage.h"
 #include "codegen/value.h"
 
@@ -347,6 +348,18 @@ static void lower_cast_lane(struct cast *c, uint32_t from_space, uint32_t to_spa
   }
 }
 
+/* What a trunc reads of a 64-bit value shifted right by 32 or more, in 32 bits. */
+static struct ptx_operand shifted_high_word(struct lower *l, const struct nvm_inst *shift,
+                                            struct ptx_operand value) {
+  struct ptx_operand low = ptx_r(emit_temp(l, PTX_B32)), high = ptx_r(emit_temp(l, PTX_B32));
+  nvm_u128 amount = 0;
+  emit_ungroup(l, PTX_MOD_B64, value, low, high);
+  if (!const_is_int(l->module, inst_operand(l->f, shift, 1), &amount) || amount == 32) return high;
+  struct ptx_operand operands[2] = {high, ptx_i((int64_t)amount - 32)};
+  uint16_t type = shift->op == OP_ASHR ? PTX_MOD_S32 : PTX_MOD_U32;
+  return emit_value(l, PTX_MOD_B32, PTX_SHR, PTX_MODS(type), operands, 2);
+}
+
 static uint32_t space_of(const struct lower *l, struct nvm_type scalar) {
   const struct type_info *t = type_info(&l->module->types, scalar);
   return t->kind == TY_PTR ? t->width : 0;
@@ -357,13 +370,18 @@ void convert_lower(struct lower *l, const struct nvm_inst *i) {
     lower_bitcast(l, i);
     return;
   }
-  struct lanes from = lane_split(l, inst_operand(l->f, i, 0));
+  struct nvm_value read = select_operand(l, i, 0), whole = inst_operand(l->f, i, 0);
+  struct lanes from = lane_split(l, read);
   const struct ptx_reg *result = value_result(l, l->inst);
   struct lanes to = lane_targets(l, i->type, result);
   struct part_range from_parts = part_list(l, from.scalar), to_parts = part_list(l, to.scalar);
   struct part source[2] = {part_i64, part_i64}, target[2] = {part_i64, part_i64};
   for (uint32_t j = 0; j < from.parts_each && j < 2; j++) source[j] = *part_at(l, from_parts, j);
   for (uint32_t j = 0; j < to.parts_each && j < 2; j++) target[j] = *part_at(l, to_parts, j);
+  if (!value_equal(read, whole)) {
+    from.at[0] = shifted_high_word(l, value_inst(l->f, whole), from.at[0]);
+    source[0] = part_i32;
+  }
   struct cast c = {.l = l,
                    .op = (enum op)i->op,
                    .from = source,

@@ -128,12 +128,29 @@ static bool is_aligned(const struct lower *l, struct nvm_type type, struct memor
   return layout_written_align(&l->module->layout, &l->module->types, type, how.align_log2) >= bytes;
 }
 
+/* Whether this truncates a right shift that it alone reads to bits of the high word: a mov splits
+ * the register, and the rest of the shift is 32 bits wide. In the same block only: a shift that was
+ * hoisted out of a loop stays there. */
+static bool is_high_word(const struct lower *l, const struct nvm_inst *cut) {
+  struct nvm_value v = inst_operand(l->f, cut, 0);
+  const struct nvm_inst *shift = value_inst(l->f, v);
+  nvm_u128 amount;
+  return l->target->optimization_level != 0 && shift && is_read_once(l, v) &&
+         (shift->op == OP_LSHR || shift->op == OP_ASHR) && type_equal(shift->type, TYPE_I64) &&
+         shift->block.index == cut->block.index &&
+         type_scalar_bits(&l->module->types, cut->type) <= 32 &&
+         value_kind(inst_operand(l->f, shift, 0)) != VALUE_CONST &&
+         const_is_int(l->module, inst_operand(l->f, shift, 1), &amount) && amount >= 32 &&
+         amount <= 63;
+}
+
 static void select_stored_value(struct lower *l, const struct nvm_inst *store) {
   const struct type_table *t = &l->module->types;
   const struct nvm_inst *cut = value_inst(l->f, inst_operand(l->f, store, 0));
   struct memory_access how = memory_access_unpack(store->aux);
   if (!cut || cut->op != OP_TRUNC || how.ordering != ORDER_NONE || type_is_vector(t, cut->type))
     return;
+  if (!is_read_once(l, inst_operand(l->f, store, 0)) && is_high_word(l, cut)) return;
   struct nvm_value whole = inst_operand(l->f, cut, 0);
   uint64_t to = layout_bits(&l->module->layout, t, cut->type);
   uint64_t from = layout_bits(&l->module->layout, t, value_type(l->f, whole));
@@ -142,10 +159,15 @@ static void select_stored_value(struct lower *l, const struct nvm_inst *store) {
     selection_of(l, store)->folded = 1;
 }
 
+static void select_high_word(struct lower *l, const struct nvm_inst *cut) {
+  if (is_high_word(l, cut)) selection_of(l, cut)->folded = 1;
+}
+
 struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_inst *i,
                                        uint32_t k) {
   struct nvm_value v = inst_operand(l->f, i, k);
-  bool converts = i->op == OP_GEP || i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL;
+  bool converts = i->op == OP_GEP || i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL ||
+                  i->op == OP_TRUNC;
   bool is_folded = k < 8 * sizeof(uint16_t) && selection_of(l, i)->folded >> k & 1;
   return converts && is_folded ? inst_operand(l->f, value_inst(l->f, v), 0) : v;
 }
@@ -285,6 +307,7 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_SHL: select_factors(l, i); break;
     case OP_GEP: select_indices(l, i); break;
     case OP_STORE: select_stored_value(l, i); break;
+    case OP_TRUNC: select_high_word(l, i); break;
     case OP_ZEXT:
     case OP_SEXT: select_extending_load(l, i); break;
     case OP_INSERTVALUE: select_insertion_in_place(l, i); break;

@@ -9,6 +9,8 @@
  *   64-bit product of 32-bit factors     bit 2 or 3 of `folded`: mul.wide; bits 0 and 1: it extends
  *                                        the factor
  *   store of a truncated integer         `folded` bit 0: the access truncates
+ *   truncation of a 64-bit value shifted `folded` bit 0: the high word is read
+ *   right by 32 or more
  *   extended load of 8 or 16 bits        `home` of the load is the zext or sext: the access extends
  *   insertvalue into a dying aggregate   `home` is the aggregate: changed in place
  *   alloca, constant gep, cast to the    the pointer's address is another base plus an offset
@@ -39,8 +41,8 @@ struct selected_address {
 /* Decides for the whole function; needs the places of allocas. False when out of memory. */
 bool select_function(struct lower *l);
 
-/* Operand k as instruction i reads it: the extension of an index or factor or the truncation of a
- * stored value is looked through where i does it. */
+/* Operand k as instruction i reads it: the extension of an index or factor, the truncation of a
+ * stored value, or the shift of a truncated one is looked through where i does it. */
 struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_inst *i, uint32_t k);
 static inline struct nvm_value select_operand(const struct lower *l, const struct nvm_inst *i,
                                               uint32_t k) {

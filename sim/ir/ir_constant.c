@@ -70,6 +70,14 @@ static bool constant_expression(struct sim *s, struct nvm_value v, struct eval_l
   return eval_lane(m, op, c.flags, c.aux, to, from, in, out);
 }
 
+static bool constant_words(const struct nvm_module *m, struct nvm_value v, struct eval_lane *out,
+                           uint32_t count) {
+  uint64_t words[TYPE_MAX_INT_WORDS];
+  if (count > TYPE_MAX_INT_WORDS || !const_words(m, v, words)) return false;
+  for (uint32_t k = 0; k < count; k++) out[k] = (struct eval_lane){words[k], false};
+  return true;
+}
+
 static bool constant_at(struct sim *s, struct nvm_value v, struct eval_lane *out, uint32_t count,
                         int depth) {
   struct nvm_module *m = s->ir->module;
@@ -79,8 +87,10 @@ static bool constant_at(struct sim *s, struct nvm_value v, struct eval_lane *out
   if (value_kind(v) != VALUE_CONST) return false;
   struct constant_info c = *constant_info(&m->constants, v);
   switch ((enum constant_kind)c.kind) {
+    case CONST_BIG_INT: return constant_words(m, v, out, count);
     case CONST_INT:
-    case CONST_FLOAT: return eval_lane_of(m, v, out);
+    case CONST_FLOAT:
+      return count == 1 ? eval_lane_of(m, v, out) : constant_words(m, v, out, count);
     case CONST_NULL:
     case CONST_ZERO:
     case CONST_UNDEF:
@@ -102,7 +112,6 @@ static bool constant_at(struct sim *s, struct nvm_value v, struct eval_lane *out
     }
     case CONST_EXPR: return count == 1 && constant_expression(s, v, out, depth + 1);
     case CONST_NONE:
-    case CONST_BIG_INT:
     case CONST_ASM:
     case CONST_METADATA:
     case CONST_NONE_TOKEN: break;

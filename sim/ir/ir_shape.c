@@ -14,6 +14,18 @@ struct shape_maker {
   bool failed;
 };
 
+static void add_piece(struct shape_maker *s, struct nvm_type type, uint64_t bit, uint32_t bits) {
+  struct ir_piece p = {type, bit, bits};
+  if (bits == 0 || s->pieces.count >= IR_MAX_SCALARS || !VEC_PUSH(&s->sim->arena, &s->pieces, p))
+    s->failed = true;
+}
+
+/* Integers above 128 bits, which only variables have, in words. */
+static void add_words(struct shape_maker *s, uint64_t bit, uint32_t bits) {
+  for (uint32_t k = 0; k < bits; k += 64)
+    add_piece(s, TYPE_I64, bit + k, bits - k < 64 ? bits - k : 64);
+}
+
 static void add_pieces(struct shape_maker *s, struct nvm_type type, uint64_t bit) {
   const struct type_table *t = &s->m->types;
   const struct nvm_layout *l = &s->m->layout;
@@ -29,11 +41,10 @@ static void add_pieces(struct shape_maker *s, struct nvm_type type, uint64_t bit
     for (uint64_t i = 0; i < info->count && !s->failed; i++)
       add_pieces(s, info->element, bit + i * step);
   } else {
-    struct ir_piece p = {ir_shape_number_type(s->m, type), bit, 0};
-    p.bits = type_scalar_bits(t, p.type);
-    if (p.bits == 0 || s->pieces.count >= IR_MAX_SCALARS ||
-        !VEC_PUSH(&s->sim->arena, &s->pieces, p))
-      s->failed = true;
+    struct nvm_type number = ir_shape_number_type(s->m, type);
+    uint32_t bits = type_scalar_bits(t, number);
+    if (bits > 128) add_words(s, bit, bits);
+    else add_piece(s, number, bit, bits);
   }
 }
 
