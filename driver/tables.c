@@ -60,7 +60,8 @@ int tables_ops(const struct options *o) {
  * only if the last pass without + changed the function. */
 static int show_level(const char *level) {
   struct pipeline p;
-  pipeline_of_level(&p, level);
+  struct knobs knobs = knobs_initial();
+  pipeline_of_level(&p, level, &knobs);
   for (uint32_t i = 0; i < p.count; i++) {
     const struct pass_info *pass = &pass_table[p.steps[i].pass];
     bool follows = i > 0 && pass_table[p.steps[i - 1].pass].on_module == NULL;

@@ -67,6 +67,7 @@ struct manager {
   struct arena scratch; /* of the running pass */
   struct arena text;    /* of dumps and remarks */
   struct flow flow;     /* of the current function */
+  uint64_t removed;     /* by knobs: a bit per pass */
   uint64_t
       *settled; /* by function, a bit per pass: it changed nothing, and nothing changed since */
   uint32_t function_count; /* before the first pass: passes only add declarations */
@@ -162,19 +163,11 @@ static enum nvm_status check_after(struct manager *g, enum pass_id p, struct nvm
   return NVM_BUG;
 }
 
-/* Whether a knob disables the pass. */
-static bool is_disabled(enum pass_id p, const int32_t *knob) {
-  return (p == PASS_REFLECT && knob[KNOB_DISABLE_REFLECT]) ||
-         (p == PASS_LOAD_STORE_VECTORIZER && knob[KNOB_DISABLE_LOAD_STORE_VECTORIZER]) ||
-         (p == PASS_COMBINE && !knob[KNOB_ENABLE_PEEPHOLE]) ||
-         (p == PASS_INFER_INVARIANT && !knob[KNOB_LDG]);
-}
-
 /* Runs pass p on f, or on the module if f is NULL. */
 static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_function *f,
                                bool *changed) {
   const struct pass_options *o = g->options;
-  if (is_disabled(p, o->knobs->value)) return NVM_OK;
+  if (g->removed >> p & 1) return NVM_OK;
   if (o->bisect_limit >= 0 && g->result->executed >= (uint64_t)o->bisect_limit) return NVM_OK;
   g->result->executed++;
   if (name_matches(o->print_before, pass_table[p].name)) dump(g, "Before", p, f);
@@ -376,6 +369,7 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
                       .options = options,
                       .sink = sink,
                       .result = result,
+                      .removed = pipeline_removed(options->knobs),
                       .function_count = m->functions.count,
                       .remarks = {options->remark, options->remark_state, &g.text}};
   struct pipeline p = {.count = 0};
@@ -389,7 +383,7 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
   g.env.flow = &g.flow;
   g.settled = arena_alloc(&m->arena, m->functions.count * sizeof *g.settled);
   g.env.remarks = options->remark ? &g.remarks : NULL;
-  if (!options->pipeline.bytes) pipeline_of_level(&p, options->level);
+  if (!options->pipeline.bytes) pipeline_of_level(&p, options->level, options->knobs);
   else if (!pipeline_append(&p, options->pipeline, &refused)) s = refuse_pass(sink, refused);
   if (!g.settled) s = NVM_OUT_OF_MEMORY;
   if (s == NVM_OK) s = check_pass_name(sink, options->print_before);

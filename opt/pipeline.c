@@ -8,6 +8,8 @@ enum level {
   O1 = 8, /* and -Ofc=min */
   O2 = 16,
   O3 = 32,
+  BYVAL_COPY = 64, /* with the knob nvptx-early-byval-copy */
+  POST_OPT = 128,  /* not with the knob disable-post-opt */
   ABOVE_O0 = MAX | MID | O1 | O2 | O3,
   ALL_LEVELS = O0 | ABOVE_O0,
   FROM_O1 = O1 | O2 | O3,
@@ -28,13 +30,37 @@ static const struct {
 #undef STAGE
 };
 
-void pipeline_of_level(struct pipeline *p, const char *level) {
+/* A pass is removed if the knob has the value `removing`. */
+static const struct {
+  enum knob knob;
+  int32_t removing;
+  const char *pass;
+} pass_knobs[] = {
+#define KNOB(id, name, min, max, initial, reader, meaning)
+#define REMOVES(id, name, pass) {KNOB_##id, 1, pass},
+#define KEEPS(id, name, pass) {KNOB_##id, 0, pass},
+#include "support/knobs.def"
+#undef KNOB
+};
+
+uint64_t pipeline_removed(const struct knobs *knobs) {
+  uint64_t removed = 0;
+  for (size_t k = 0; k < sizeof pass_knobs / sizeof *pass_knobs; k++)
+    if (knobs->value[pass_knobs[k].knob] == pass_knobs[k].removing)
+      removed |= UINT64_C(1) << pass_find(pass_knobs[k].pass, strlen(pass_knobs[k].pass));
+  return removed;
+}
+
+void pipeline_of_level(struct pipeline *p, const char *level, const struct knobs *knobs) {
   struct nvm_text refused;
   size_t n = 0;
   while (n + 1 < sizeof levels / sizeof *levels && strcmp(levels[n].name, level) != 0) n++;
+  unsigned runs = levels[n].level | (knobs->value[KNOB_EARLY_BYVAL_COPY] ? BYVAL_COPY : 0),
+           skipped = knobs->value[KNOB_DISABLE_POST_OPT] ? POST_OPT : 0;
   *p = (struct pipeline){.count = 0};
   for (size_t k = 0; k < sizeof stages / sizeof *stages; k++)
-    if (stages[k].levels & levels[n].level) pipeline_append(p, text_of(stages[k].passes), &refused);
+    if ((stages[k].levels & runs) && !(stages[k].levels & skipped))
+      pipeline_append(p, text_of(stages[k].passes), &refused);
 }
 
 static bool add_pass(struct pipeline *p, enum pass_id id, bool conditional) {

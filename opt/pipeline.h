@@ -16,8 +16,11 @@ struct pipeline {
 };
 
 /* The pipeline of level "0" … "3", "max", "mid" or "min" (of -Ofc); of any other level that of "3".
- */
-void pipeline_of_level(struct pipeline *p, const char *level);
+ * Knobs add and remove stages. */
+void pipeline_of_level(struct pipeline *p, const char *level, const struct knobs *knobs);
+
+/* The passes that the knobs remove from all pipelines, a bit per pass. */
+uint64_t pipeline_removed(const struct knobs *knobs);
 
 /* Appends the passes of `list`, which are separated by commas (`+name`: conditional), each after
  * those that make the forms it requires. False on a name that no pass has, or if there are too many

@@ -1,11 +1,13 @@
-/* written-parameters: byval parameters that a kernel writes become variables of the frame.
+/* written-parameters, early-byval-copy: byval parameters that a kernel writes, or all, become
+ * variables of the frame.
  *
  * Purpose:   a struct passed by value is read in place, in constant memory. If a kernel writes to
  *            a member (most often in an inlined member function), lowering copies the whole struct
  *            to the frame. Sroa and mem2reg keep the changed members of a variable in registers.
  * Algorithm: a byval pointer that reaches the address of a store, an atomic operation or a block
  *            copy, through any chain of getelementptr and casts, is replaced everywhere by a
- *            variable, which a memcpy initializes in the entry.
+ *            variable, which a memcpy initializes in the entry. early-byval-copy (knob
+ *            nvptx-early-byval-copy) does this before all other passes, for every parameter.
  * Requires:  nothing; best after inlining and before sroa.
  * Preserves: the control flow.
  * Cost:      linear in operands, in kernels with such parameters.
@@ -13,7 +15,7 @@
  *            kernel that assigns to a member of a struct argument keeps the struct in local memory.
  * Omits:     parameters whose address escapes and which may be written there: lowering copies
  *            them.
- * Tests:     check/opt/written-parameters.nvir. */
+ * Tests:     check/opt/written-parameters.nvir, check/target/knobs-passes.nvir. */
 #include "analysis/alias.h"
 #include "opt/memory/byval.h"
 #include "opt/passes.h"
@@ -27,14 +29,14 @@ static void replace_argument(struct nvm_function *f, struct nvm_value argument,
           inst_set_operand(f, i, k, with);
 }
 
-enum nvm_status written_parameters_run(struct nvm_function *f, struct pass_env *env,
-                                       bool *changed) {
-  uint32_t count = function_is_kernel(f) ? function_arg_count(f) : 0;
-  bool *written = arena_alloc(env->arena, count + 1), any = false;
-  if (!written) return NVM_OUT_OF_MEMORY;
+static bool any_byval(const struct nvm_function *f, uint32_t count) {
   for (uint32_t k = 0; k < count; k++)
-    any |= function_parameter_attribute(f, k, ATTR_BYVAL) != NULL;
-  if (!any) return NVM_OK;
+    if (function_parameter_attribute(f, k, ATTR_BYVAL)) return true;
+  return false;
+}
+
+/* Marks the arguments that an address of a write is based on. */
+static void find_written(const struct nvm_function *f, bool *written) {
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i) {
       struct memory_location at;
@@ -42,10 +44,20 @@ enum nvm_status written_parameters_run(struct nvm_function *f, struct pass_env *
       struct nvm_value object = alias_underlying_object(f, at.pointer);
       if (value_kind(object) == VALUE_ARG) written[value_index(object)] = true;
     }
+}
+
+/* Copies the byval parameters of a kernel that are written, or all. */
+static enum nvm_status copy_parameters(struct nvm_function *f, struct pass_env *env, bool all,
+                                       bool *changed) {
+  uint32_t count = function_is_kernel(f) ? function_arg_count(f) : 0;
+  bool *written = arena_alloc(env->arena, count + 1);
+  if (!written) return NVM_OUT_OF_MEMORY;
+  if (!any_byval(f, count)) return NVM_OK;
+  if (!all) find_written(f, written);
   for (uint32_t k = 0; k < count; k++) {
     const struct nvm_attr *byval = function_parameter_attribute(f, k, ATTR_BYVAL);
     struct nvm_value argument = value_of_arg(k);
-    if (!written[k] || !byval || !byval->type.index ||
+    if (!(all || written[k]) || !byval || !byval->type.index ||
         !type_equal(function_arg_type(f, k), TYPE_PTR))
       continue;
     struct nvm_inst_id first = function_block(f, f->entry)->first;
@@ -59,4 +71,13 @@ enum nvm_status written_parameters_run(struct nvm_function *f, struct pass_env *
     *changed = true;
   }
   return NVM_OK;
+}
+
+enum nvm_status written_parameters_run(struct nvm_function *f, struct pass_env *env,
+                                       bool *changed) {
+  return copy_parameters(f, env, false, changed);
+}
+
+enum nvm_status early_byval_copy_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  return copy_parameters(f, env, true, changed);
 }
