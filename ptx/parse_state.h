@@ -97,48 +97,73 @@ struct ptx_parser {
 /* The next token, 0 at the end. */
 int ptxyylex(union ptx_value *value, struct ptx_parser *p);
 
-/* Actions; false: an error was reported. In the order of the grammar. */
-void ptxp_syntax_error(struct ptx_parser *p);
-bool ptxp_version(struct ptx_parser *p, struct nvm_text text);
-bool ptxp_target(struct ptx_parser *p, uint32_t name, bool first);
-bool ptxp_file(struct ptx_parser *p, uint64_t number, struct nvm_text name);
-void ptxp_variable_begin(struct ptx_parser *p, uint16_t space);
-bool ptxp_variable_word(struct ptx_parser *p, uint16_t mod);
-void ptxp_variable_name(struct ptx_parser *p, uint32_t name);
-void ptxp_variable_dimension(struct ptx_parser *p, bool sized, uint64_t count);
-bool ptxp_triple(struct ptx_parser *p, uint32_t which, uint64_t x, uint64_t y, uint64_t z);
-bool ptxp_decimal(struct ptx_parser *p, struct nvm_text text, bool negative, struct ptx_operand *o);
-bool ptxp_init_number(struct ptx_parser *p, uint64_t bits);
-bool ptxp_init_float(struct ptx_parser *p, struct ptx_operand value);
-bool ptxp_init_symbol(struct ptx_parser *p, uint32_t name, bool generic, int64_t addend);
-bool ptxp_init_property(struct ptx_parser *p, uint32_t name);
-bool ptxp_init_mask(struct ptx_parser *p, uint64_t mask);
-bool ptxp_variable_end(struct ptx_parser *p);
-bool ptxp_parameter_end(struct ptx_parser *p);
-bool ptxp_function_begin(struct ptx_parser *p, bool is_entry, uint32_t name);
-bool ptxp_function_end(struct ptx_parser *p, bool has_body);
-bool ptxp_body_begin(struct ptx_parser *p);
-bool ptxp_reg(struct ptx_parser *p, uint16_t type, uint32_t name, bool is_prefix, uint64_t count);
-bool ptxp_scope_begin(struct ptx_parser *p);
-bool ptxp_scope_end(struct ptx_parser *p);
-bool ptxp_label(struct ptx_parser *p, uint32_t name);
-bool ptxp_branch_targets(struct ptx_parser *p, uint32_t name, uint32_t count);
-bool ptxp_prototype(struct ptx_parser *p, uint32_t name);
-bool ptxp_loc(struct ptx_parser *p, const uint64_t place[3], uint32_t function_name,
-              const uint64_t inlined[4]);
-bool ptxp_pragma(struct ptx_parser *p, struct nvm_text text);
-bool ptxp_mnemonic(struct ptx_parser *p, uint32_t name);
-bool ptxp_guard(struct ptx_parser *p, struct ptx_operand o, bool negated);
-bool ptxp_name_operand(struct ptx_parser *p, uint32_t name, struct ptx_operand *o);
-bool ptxp_offset(struct ptx_parser *p, struct ptx_operand *o, int64_t offset);
+/* ---- Errors (parse_names.c) ----
+ * At the last token; only the first one is kept. All return false. %t in `format` is the text. */
+bool parse_fail(struct ptx_parser *p, const char *message);
+bool parse_fail_with(struct ptx_parser *p, const char *format, const char *bytes, size_t length);
+bool parse_fail_name(struct ptx_parser *p, const char *format, uint32_t name);
+/* Of a name that another text of inline assembly may declare. */
+bool parse_fail_outside(struct ptx_parser *p, const char *format, uint32_t name);
+
+/* ---- Names and scopes (parse_names.c); false: an error was reported ---- */
+
+/* A name's text, and the name in the module's strings. */
+struct nvm_text parse_text(const struct ptx_parser *p, uint32_t name);
+struct nvm_str parse_module_name(struct ptx_parser *p, uint32_t name);
+bool parse_declare_symbol(struct ptx_parser *p, uint32_t name);
+/* Looks up an undeclared name among prefixes and special registers. */
+bool parse_find_meaning(struct ptx_parser *p, uint32_t name);
+/* The label of a use, and of a definition; 0: an error. */
+uint32_t parse_label_of(struct ptx_parser *p, uint32_t name);
+uint32_t parse_define_label(struct ptx_parser *p, uint32_t name);
+/* Replaces operands that are aliases of labels, at a function's end. */
+void parse_resolve_aliases(struct ptx_parser *p);
+bool parse_open_scope(struct ptx_parser *p);
+bool parse_close_scope(struct ptx_parser *p);
+
+/* ---- Actions, in the order of the grammar; false: an error was reported ----
+ */
+void parse_syntax_error(struct ptx_parser *p);
+bool parse_version(struct ptx_parser *p, struct nvm_text text);
+bool parse_target(struct ptx_parser *p, uint32_t name, bool first);
+bool parse_file(struct ptx_parser *p, uint64_t number, struct nvm_text name);
+void parse_variable_begin(struct ptx_parser *p, uint16_t space);
+bool parse_variable_word(struct ptx_parser *p, uint16_t mod);
+void parse_variable_name(struct ptx_parser *p, uint32_t name);
+void parse_variable_dimension(struct ptx_parser *p, bool sized, uint64_t count);
+bool parse_triple(struct ptx_parser *p, uint32_t which, uint64_t x, uint64_t y, uint64_t z);
+bool parse_decimal(struct ptx_parser *p, struct nvm_text text, bool negative,
+                   struct ptx_operand *o);
+bool parse_init_number(struct ptx_parser *p, uint64_t bits);
+bool parse_init_float(struct ptx_parser *p, struct ptx_operand value);
+bool parse_init_symbol(struct ptx_parser *p, uint32_t name, bool generic, int64_t addend);
+bool parse_init_property(struct ptx_parser *p, uint32_t name);
+bool parse_init_mask(struct ptx_parser *p, uint64_t mask);
+bool parse_variable_end(struct ptx_parser *p);
+bool parse_parameter_end(struct ptx_parser *p);
+bool parse_function_begin(struct ptx_parser *p, bool is_entry, uint32_t name);
+bool parse_function_end(struct ptx_parser *p, bool has_body);
+bool parse_body_begin(struct ptx_parser *p);
+bool parse_reg(struct ptx_parser *p, uint16_t type, uint32_t name, bool is_prefix, uint64_t count);
+bool parse_scope_begin(struct ptx_parser *p);
+bool parse_scope_end(struct ptx_parser *p);
+bool parse_label(struct ptx_parser *p, uint32_t name);
+bool parse_branch_targets(struct ptx_parser *p, uint32_t name, uint32_t count);
+bool parse_prototype(struct ptx_parser *p, uint32_t name);
+bool parse_loc(struct ptx_parser *p, const uint64_t place[3], uint32_t function_name,
+               const uint64_t inlined[4]);
+bool parse_pragma(struct ptx_parser *p, struct nvm_text text);
+bool parse_mnemonic(struct ptx_parser *p, uint32_t name);
+bool parse_guard(struct ptx_parser *p, struct ptx_operand o, bool negated);
+bool parse_name_operand(struct ptx_parser *p, uint32_t name, struct ptx_operand *o);
+bool parse_offset(struct ptx_parser *p, struct ptx_operand *o, int64_t offset);
 /* The code of a selector's text, `.h10`; gives an operand a selector, which must be a register. */
-uint32_t ptxp_selector_of(const char *word, size_t length);
-bool ptxp_select(struct ptx_parser *p, struct ptx_operand *o, uint32_t selector);
-bool ptxp_push(struct ptx_parser *p, struct ptx_operand o);
-bool ptxp_group(struct ptx_parser *p, enum ptx_operand_kind kind, uint32_t count,
-                struct ptx_operand *o);
-bool ptxp_address(struct ptx_parser *p, uint32_t count, struct ptx_operand *o);
-bool ptxp_instruction(struct ptx_parser *p, uint32_t operand_count);
-uint32_t ptxp_label_of(struct ptx_parser *p, uint32_t name);
+uint32_t parse_selector_of(const char *word, size_t length);
+bool parse_select(struct ptx_parser *p, struct ptx_operand *o, uint32_t selector);
+bool parse_push(struct ptx_parser *p, struct ptx_operand o);
+bool parse_group(struct ptx_parser *p, enum ptx_operand_kind kind, uint32_t count,
+                 struct ptx_operand *o);
+bool parse_address(struct ptx_parser *p, uint32_t count, struct ptx_operand *o);
+bool parse_instruction(struct ptx_parser *p, uint32_t operand_count);
 
 #endif

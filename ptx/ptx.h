@@ -3,7 +3,7 @@
  *
  * An instruction is an op (a row of ops.def), its modifiers in order (words of mods.def: types,
  * rounding, state spaces, scopes …) and its operands. No strings anywhere, so that all readers see
- * the same thing. A function's instructions stand in one array, in order; labels, calls with their
+ * the same thing. A function's instructions are in one array, in order; labels, calls with their
  * parameters and debug lines are entries of that array too. */
 #ifndef NVM_PTX_PTX_H
 #define NVM_PTX_PTX_H

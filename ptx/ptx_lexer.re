@@ -23,7 +23,7 @@ static int word_token(struct ptx_parser *p, union ptx_value *value, int token) {
 /* A type, as .b32, or a selector, as .h1 or .b3210. */
 static int selector_token(struct ptx_parser *p, union ptx_value *value) {
   if (word_token(p, value, T_WORD) == T_WORD) return T_WORD;
-  value->number = ptxp_selector_of(p->token, (size_t)(p->cursor - p->token));
+  value->number = parse_selector_of(p->token, (size_t)(p->cursor - p->token));
   return T_SELECTOR;
 }
 

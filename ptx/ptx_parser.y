@@ -1,5 +1,6 @@
-/* The grammar of PTX text: modules and inline-assembly bodies. Actions are in ptx/parse.c; operands
- * and parameters are collected on the parser's stacks, so that values here stay small. */
+/* The grammar of PTX text: modules and inline-assembly bodies. Actions are in ptx/parse.c and
+ * ptx/parse_names.c; operands and parameters are collected on the parser's stacks, so that values
+ * here stay small. */
 %define api.pure full
 %define api.prefix {ptxyy}
 %define api.token.prefix {T_}
@@ -19,7 +20,7 @@
 
 static void ptxyyerror(struct ptx_parser *p, const char *message) {
   (void)message;
-  ptxp_syntax_error(p); /* a stack overflow too: the token that is one too many */
+  parse_syntax_error(p); /* a stack overflow too: the token that is one too many */
 }
 }
 
@@ -41,24 +42,24 @@ module:
 ;
 
 top:
-  VERSION DECIMAL { CHECK(ptxp_version(p, $2.text)); }
+  VERSION DECIMAL { CHECK(parse_version(p, $2.text)); }
 | TARGET targets
 | ADDRESS_SIZE INTEGER { p->module->address_size = (uint32_t)$2.integer; }
 | file
 | PRAGMA STRING ';'
-| linkage SPACE { ptxp_variable_begin(p, (uint16_t)$2.number); } variable_words declarators ';'
+| linkage SPACE { parse_variable_begin(p, (uint16_t)$2.number); } variable_words declarators ';'
 | function
 | ';'
 ;
 
 targets:
-  NAME { CHECK(ptxp_target(p, $1.number, true)); }
-| targets ',' NAME { CHECK(ptxp_target(p, $3.number, false)); }
+  NAME { CHECK(parse_target(p, $1.number, true)); }
+| targets ',' NAME { CHECK(parse_target(p, $3.number, false)); }
 ;
 
 file:
-  FILE INTEGER STRING { CHECK(ptxp_file(p, $2.integer, $3.text)); }
-| FILE INTEGER STRING ',' INTEGER ',' INTEGER { CHECK(ptxp_file(p, $2.integer, $3.text)); }
+  FILE INTEGER STRING { CHECK(parse_file(p, $2.integer, $3.text)); }
+| FILE INTEGER STRING ',' INTEGER ',' INTEGER { CHECK(parse_file(p, $2.integer, $3.text)); }
 ;
 
 linkage:
@@ -74,7 +75,7 @@ variable_words:
 ;
 
 variable_word:
-  WORD { CHECK(ptxp_variable_word(p, (uint16_t)$1.number)); }
+  WORD { CHECK(parse_variable_word(p, (uint16_t)$1.number)); }
 | SPACE { p->variable.ptr_space = (uint16_t)$1.number; }
 | PTR { p->variable.is_ptr = true; }
 | ALIGN INTEGER {
@@ -93,23 +94,23 @@ declarators:
 ;
 
 declarator:
-  declared { CHECK(ptxp_variable_end(p)); }
-| declared '=' initializer { CHECK(ptxp_variable_end(p)); }
+  declared { CHECK(parse_variable_end(p)); }
+| declared '=' initializer { CHECK(parse_variable_end(p)); }
 ;
 
 declared:
-  NAME { ptxp_variable_name(p, $1.number); } dimensions
+  NAME { parse_variable_name(p, $1.number); } dimensions
 ;
 
 dimensions:
   %empty
-| dimensions '[' ']' { ptxp_variable_dimension(p, false, 0); }
-| dimensions '[' INTEGER ']' { ptxp_variable_dimension(p, true, $3.integer); }
+| dimensions '[' ']' { parse_variable_dimension(p, false, 0); }
+| dimensions '[' INTEGER ']' { parse_variable_dimension(p, true, $3.integer); }
 ;
 
 initializer:
   init_value
-| NAME '=' { CHECK(ptxp_init_property(p, $1.number)); } init_value
+| NAME '=' { CHECK(parse_init_property(p, $1.number)); } init_value
 | '{' '}'
 | '{' initializers '}'
 ;
@@ -120,16 +121,16 @@ initializers:
 ;
 
 init_value:
-  INTEGER { CHECK(ptxp_init_number(p, $1.integer)); }
-| '-' INTEGER { CHECK(ptxp_init_number(p, 0 - $2.integer)); }
-| float { CHECK(ptxp_init_float(p, $1.operand)); }
+  INTEGER { CHECK(parse_init_number(p, $1.integer)); }
+| '-' INTEGER { CHECK(parse_init_number(p, 0 - $2.integer)); }
+| float { CHECK(parse_init_float(p, $1.operand)); }
 | init_symbol
-| INTEGER '(' init_symbol ')' { CHECK(ptxp_init_mask(p, $1.integer)); }
+| INTEGER '(' init_symbol ')' { CHECK(parse_init_mask(p, $1.integer)); }
 ;
 
 init_symbol:
-  NAME addend { CHECK(ptxp_init_symbol(p, $1.number, false, (int64_t)$2.integer)); }
-| NAME '(' NAME ')' addend { CHECK(ptxp_init_symbol(p, $3.number, true, (int64_t)$5.integer)); }
+  NAME addend { CHECK(parse_init_symbol(p, $1.number, false, (int64_t)$2.integer)); }
+| NAME '(' NAME ')' addend { CHECK(parse_init_symbol(p, $3.number, true, (int64_t)$5.integer)); }
 ;
 
 addend:
@@ -150,10 +151,10 @@ float:
     $$.operand.imm ^= $$.operand.kind == PTX_OPERAND_F32 ? INT64_C(0x80000000) : INT64_MIN;
   }
 | DECIMAL {
-    CHECK(ptxp_decimal(p, $1.text, false, &$$.operand));
+    CHECK(parse_decimal(p, $1.text, false, &$$.operand));
   }
 | '-' DECIMAL {
-    CHECK(ptxp_decimal(p, $2.text, true, &$$.operand));
+    CHECK(parse_decimal(p, $2.text, true, &$$.operand));
   }
 ;
 
@@ -162,10 +163,10 @@ float:
 function:
   linkage ENTRY NAME {
     p->parameters.count = p->result_count = 0;
-    CHECK(ptxp_function_begin(p, true, $3.number));
+    CHECK(parse_function_begin(p, true, $3.number));
   } parameters performance function_rest
 | linkage FUNC noreturn results NAME {
-    CHECK(ptxp_function_begin(p, false, $5.number));
+    CHECK(parse_function_begin(p, false, $5.number));
   } parameters performance function_rest
 ;
 
@@ -192,24 +193,24 @@ parameter_list:
 ;
 
 parameter:
-  SPACE { ptxp_variable_begin(p, (uint16_t)$1.number); } variable_words declared {
-    CHECK(ptxp_parameter_end(p));
+  SPACE { parse_variable_begin(p, (uint16_t)$1.number); } variable_words declared {
+    CHECK(parse_parameter_end(p));
   }
-| REG { ptxp_variable_begin(p, (uint16_t)$1.number); } variable_words declared {
-    CHECK(ptxp_parameter_end(p));
+| REG { parse_variable_begin(p, (uint16_t)$1.number); } variable_words declared {
+    CHECK(parse_parameter_end(p));
   }
 ;
 
 performance:
   %empty
 | performance TRIPLE INTEGER {
-    CHECK(ptxp_triple(p, $2.number, $3.integer, 1, 1));
+    CHECK(parse_triple(p, $2.number, $3.integer, 1, 1));
   }
 | performance TRIPLE INTEGER ',' INTEGER {
-    CHECK(ptxp_triple(p, $2.number, $3.integer, $5.integer, 1));
+    CHECK(parse_triple(p, $2.number, $3.integer, $5.integer, 1));
   }
 | performance TRIPLE INTEGER ',' INTEGER ',' INTEGER {
-    CHECK(ptxp_triple(p, $2.number, $3.integer, $5.integer, $7.integer));
+    CHECK(parse_triple(p, $2.number, $3.integer, $5.integer, $7.integer));
   }
 | performance COUNT INTEGER {
     uint32_t n = (uint32_t)$3.integer;
@@ -224,8 +225,8 @@ performance:
 ;
 
 function_rest:
-  ';' { CHECK(ptxp_function_end(p, false)); }
-| '{' { CHECK(ptxp_body_begin(p)); } statements '}' { CHECK(ptxp_function_end(p, true)); }
+  ';' { CHECK(parse_function_end(p, false)); }
+| '{' { CHECK(parse_body_begin(p)); } statements '}' { CHECK(parse_function_end(p, true)); }
 ;
 
 /* --- bodies ----------------------------------------------------------------------------------- */
@@ -238,24 +239,24 @@ statements:
 statement:
   ';'
 | REG WORD { p->variable.type = (uint16_t)$2.number; } registers ';'
-| SPACE { p->linkage = 0; ptxp_variable_begin(p, (uint16_t)$1.number); }
+| SPACE { p->linkage = 0; parse_variable_begin(p, (uint16_t)$1.number); }
     variable_words declarators ';'
-| NAME ':' { CHECK(ptxp_label(p, $1.number)); }
-| NAME ':' BRANCHTARGETS label_list ';' { CHECK(ptxp_branch_targets(p, $1.number, $4.number)); }
+| NAME ':' { CHECK(parse_label(p, $1.number)); }
+| NAME ':' BRANCHTARGETS label_list ';' { CHECK(parse_branch_targets(p, $1.number, $4.number)); }
 | NAME ':' CALLPROTOTYPE {
     p->parameters.count = p->result_count = 0;
     p->noreturn = false;
-  } results NAME parameters prototype_end { CHECK(ptxp_prototype(p, $1.number)); }
+  } results NAME parameters prototype_end { CHECK(parse_prototype(p, $1.number)); }
 | LOC INTEGER INTEGER INTEGER {
-    CHECK(ptxp_loc(p, (uint64_t[]){$2.integer, $3.integer, $4.integer}, 0, NULL));
+    CHECK(parse_loc(p, (uint64_t[]){$2.integer, $3.integer, $4.integer}, 0, NULL));
   }
 | LOC INTEGER INTEGER INTEGER ',' NAME NAME addend ',' NAME INTEGER INTEGER INTEGER {
-    CHECK(ptxp_loc(p, (uint64_t[]){$2.integer, $3.integer, $4.integer}, $7.number,
+    CHECK(parse_loc(p, (uint64_t[]){$2.integer, $3.integer, $4.integer}, $7.number,
                    (uint64_t[]){$11.integer, $12.integer, $13.integer, $8.integer}));
   }
-| PRAGMA STRING ';' { CHECK(ptxp_pragma(p, $2.text)); }
+| PRAGMA STRING ';' { CHECK(parse_pragma(p, $2.text)); }
 | file
-| '{' { CHECK(ptxp_scope_begin(p)); } statements '}' { CHECK(ptxp_scope_end(p)); }
+| '{' { CHECK(parse_scope_begin(p)); } statements '}' { CHECK(parse_scope_end(p)); }
 | instruction
 | guard instruction
 ;
@@ -271,25 +272,25 @@ registers:
 ;
 
 register:
-  NAME { CHECK(ptxp_reg(p, p->variable.type, $1.number, false, 1)); }
-| NAME '<' INTEGER '>' { CHECK(ptxp_reg(p, p->variable.type, $1.number, true, $3.integer)); }
+  NAME { CHECK(parse_reg(p, p->variable.type, $1.number, false, 1)); }
+| NAME '<' INTEGER '>' { CHECK(parse_reg(p, p->variable.type, $1.number, true, $3.integer)); }
 ;
 
 label_list:
-  NAME { $$.number = 1; CHECK(ptxp_push(p, ptx_label(ptxp_label_of(p, $1.number)))); }
+  NAME { $$.number = 1; CHECK(parse_push(p, ptx_label(parse_label_of(p, $1.number)))); }
 | label_list ',' NAME {
     $$.number = $1.number + 1;
-    CHECK(ptxp_push(p, ptx_label(ptxp_label_of(p, $3.number))));
+    CHECK(parse_push(p, ptx_label(parse_label_of(p, $3.number))));
   }
 ;
 
 guard:
-  '@' register_operand { CHECK(ptxp_guard(p, $2.operand, false)); }
-| '@' '!' register_operand { CHECK(ptxp_guard(p, $3.operand, true)); }
+  '@' register_operand { CHECK(parse_guard(p, $2.operand, false)); }
+| '@' '!' register_operand { CHECK(parse_guard(p, $3.operand, true)); }
 ;
 
 register_operand:
-  NAME { CHECK(ptxp_name_operand(p, $1.number, &$$.operand)); }
+  NAME { CHECK(parse_name_operand(p, $1.number, &$$.operand)); }
 | ARGUMENT { $$.operand = $1.operand; }
 ;
 
@@ -297,18 +298,18 @@ register_operand:
 selected_register:
   register_operand SELECTOR {
     $$.operand = $1.operand;
-    CHECK(ptxp_select(p, &$$.operand, $2.number));
+    CHECK(parse_select(p, &$$.operand, $2.number));
   }
-| register_operand WORD { $$.operand = $1.operand; CHECK(ptxp_select(p, &$$.operand, $2.number)); }
+| register_operand WORD { $$.operand = $1.operand; CHECK(parse_select(p, &$$.operand, $2.number)); }
 ;
 
 instruction:
-  mnemonic modifiers ';' { CHECK(ptxp_instruction(p, 0)); }
-| mnemonic modifiers operands ';' { CHECK(ptxp_instruction(p, $3.number)); }
+  mnemonic modifiers ';' { CHECK(parse_instruction(p, 0)); }
+| mnemonic modifiers operands ';' { CHECK(parse_instruction(p, $3.number)); }
 ;
 
 mnemonic:
-  NAME { CHECK(ptxp_mnemonic(p, $1.number)); }
+  NAME { CHECK(parse_mnemonic(p, $1.number)); }
 ;
 
 modifiers:
@@ -323,20 +324,20 @@ modifier:
 ;
 
 operands:
-  operand { $$.number = 1; CHECK(ptxp_push(p, $1.operand)); }
-| operands ',' operand { $$.number = $1.number + 1; CHECK(ptxp_push(p, $3.operand)); }
+  operand { $$.number = 1; CHECK(parse_push(p, $1.operand)); }
+| operands ',' operand { $$.number = $1.number + 1; CHECK(parse_push(p, $3.operand)); }
 ;
 
 operand:
   simple { $$.operand = $1.operand; }
 | pair_part '|' pair_part {
-    CHECK(ptxp_push(p, $1.operand) && ptxp_push(p, $3.operand));
-    CHECK(ptxp_group(p, PTX_OPERAND_PAIR, 2, &$$.operand));
+    CHECK(parse_push(p, $1.operand) && parse_push(p, $3.operand));
+    CHECK(parse_group(p, PTX_OPERAND_PAIR, 2, &$$.operand));
   }
-| '[' operands ']' { CHECK(ptxp_address(p, $2.number, &$$.operand)); }
-| '{' operands '}' { CHECK(ptxp_group(p, PTX_OPERAND_VECTOR, $2.number, &$$.operand)); }
-| '(' operands ')' { CHECK(ptxp_group(p, PTX_OPERAND_LIST, $2.number, &$$.operand)); }
-| '(' ')' { CHECK(ptxp_group(p, PTX_OPERAND_LIST, 0, &$$.operand)); }
+| '[' operands ']' { CHECK(parse_address(p, $2.number, &$$.operand)); }
+| '{' operands '}' { CHECK(parse_group(p, PTX_OPERAND_VECTOR, $2.number, &$$.operand)); }
+| '(' operands ')' { CHECK(parse_group(p, PTX_OPERAND_LIST, $2.number, &$$.operand)); }
+| '(' ')' { CHECK(parse_group(p, PTX_OPERAND_LIST, 0, &$$.operand)); }
 ;
 
 pair_part:
@@ -349,19 +350,19 @@ simple:
 | '-' selected_register { $$.operand = $2.operand; $$.operand.negated = true; }
 | register_operand '+' integer {
     $$.operand = $1.operand;
-    CHECK(ptxp_offset(p, &$$.operand, (int64_t)$3.integer));
+    CHECK(parse_offset(p, &$$.operand, (int64_t)$3.integer));
   }
 | register_operand '+' '+' INTEGER {
     $$.operand = $1.operand;
-    CHECK(ptxp_offset(p, &$$.operand, (int64_t)$4.integer));
+    CHECK(parse_offset(p, &$$.operand, (int64_t)$4.integer));
   }
 | register_operand '-' INTEGER {
     $$.operand = $1.operand;
-    CHECK(ptxp_offset(p, &$$.operand, (int64_t)(0 - $3.integer)));
+    CHECK(parse_offset(p, &$$.operand, (int64_t)(0 - $3.integer)));
   }
 | register_operand '+' argument {
     $$.operand = $1.operand;
-    CHECK($3.operand.kind == PTX_OPERAND_INT && ptxp_offset(p, &$$.operand, $3.operand.imm));
+    CHECK($3.operand.kind == PTX_OPERAND_INT && parse_offset(p, &$$.operand, $3.operand.imm));
   }
 | '!' register_operand { $$.operand = $2.operand; $$.operand.negated = !$$.operand.negated; }
 | '-' register_operand {

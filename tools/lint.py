@@ -158,7 +158,7 @@ def check_columns(_build):
 
 # Folder -> least share of external functions, in percent, whose name begins with the name of their
 # file, of its first word, or of their folder. These only grow.
-NAMED_AT_LEAST = {"support": 90, "ir": 60, "target": 45, "analysis": 95, "opt": 75, "codegen": 95, "sim": 95, "ptx": 50,
+NAMED_AT_LEAST = {"support": 90, "ir": 60, "target": 45, "analysis": 95, "opt": 75, "codegen": 95, "sim": 95, "ptx": 98,
                   "frontend": 95}
 # Folder -> most files in one circle of calls. These only shrink.
 CIRCLE_AT_MOST = {"codegen": 2, "sim": 1}
