@@ -149,6 +149,17 @@ def step_readme():
     return count
 
 
+def step_seeds():
+    """what the source documents say, row by row, each with a command that shows it"""
+    if not make("default", "all"):
+        return Count(failed=1)
+    status, output = run_program([sys.executable, "runtime-tests/seeds.py"], 300)
+    numbers = re.search(r"seeds: (\d+) passed, (\d+) failed", output)
+    if status != 0 or not numbers:
+        print(output[-20000:])
+    return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
+
+
 def tap_count(name, status, output):
     """Counts cmocka's TAP lines; an end that is not theirs is one more failure."""
     passed = len(re.findall(r"^ok\b(?!.*# SKIP)", output, re.M))
@@ -338,7 +349,7 @@ def step_fuzz_cuda():
 
 
 STEPS = {
-    "build": step_build, "lint": step_lint, "readme": step_readme, "unit": step_unit, "threads": step_threads,
+    "build": step_build, "lint": step_lint, "readme": step_readme, "seeds": step_seeds, "unit": step_unit, "threads": step_threads,
     "embed": step_embed, "install": step_install, "check": step_check, "everyway": step_everyway, "check-checking": step_check_checking,
     "check-asan": step_check_asan, "samples": step_samples, "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
