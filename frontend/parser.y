@@ -21,6 +21,7 @@
 #include "frontend/nodes.h"
 #include "frontend/report.h"
 #include "frontend/symbols.h"
+#include "frontend/syntax_error.h"
 #include "frontend/types.h"
 #include "frontend/values.h"
 
@@ -632,144 +633,15 @@ bundle_argument:
 
 /* ---- Errors ---- */
 
-enum { MOST_EXPECTED = 256 };
-
-static bool is_expected(const yysymbol_kind_t *kinds, int count, yysymbol_kind_t kind) {
-  for (int i = 0; i < count; i++)
-    if (kinds[i] == kind) return true;
-  return false;
-}
-
-/* A short description of what the grammar allows here. */
-static const char *expectation(const yysymbol_kind_t *kinds, int count) {
-  if (is_expected(kinds, count, YYSYMBOL_DEFINE)) return "a definition";
-  if (is_expected(kinds, count, YYSYMBOL_RET))
-    return is_expected(kinds, count, YYSYMBOL_LABEL) ? "an instruction or '}'" : "an instruction";
-  if (is_expected(kinds, count, YYSYMBOL_VARIABLE)) return "'global', 'constant' or 'alias'";
-  if (is_expected(kinds, count, YYSYMBOL_CALL) && count < 3) return "'call'";
-  if (is_expected(kinds, count, YYSYMBOL_TYPE)) return "a type";
-  if (is_expected(kinds, count, YYSYMBOL_UNDEF)) return "a value";
-  if (is_expected(kinds, count, YYSYMBOL_META_ID)) return "a metadata node";
-  if (is_expected(kinds, count, YYSYMBOL_PREDICATE)) return "a comparison predicate";
-  if (is_expected(kinds, count, YYSYMBOL_RMW)) return "an atomic operation";
-  if (is_expected(kinds, count, YYSYMBOL_ORDERING)) return "an atomic ordering";
-  if (is_expected(kinds, count, YYSYMBOL_ATTR_FLAG)) return "an attribute";
-  return NULL;
-}
-
-static bool is_character(yysymbol_kind_t kind) { return strlen(yysymbol_name(kind)) == 1; }
-
-static bool is_punctuation(yysymbol_kind_t kind) {
-  switch (kind) {
-  case YYSYMBOL_DOTS:
-  case YYSYMBOL_COMMA_ALIGN:
-  case YYSYMBOL_META_OPEN: return true;
-  default: return yysymbol_name(kind)[0] == '\'' || is_character(kind);
-  }
-}
-
-/* Any type may continue with these: not worth listing. */
-static bool continues_type(yysymbol_kind_t kind) {
-  return kind == YYSYMBOL_ADDRSPACE || kind == YYSYMBOL_STAR || kind == YYSYMBOL_LPAREN;
-}
-
-/* The tokens themselves if they are few, else expectation(). */
-static const char *describe_expected(struct parser *p, const yypcontext_t *context) {
-  yysymbol_kind_t kinds[MOST_EXPECTED];
-  int count = yypcontext_expected_tokens(context, kinds, MOST_EXPECTED);
-  const char *words = expectation(kinds, count);
-  if (p->at_begin && p->initializer_missing.length) words = "a value";
-  if (words) return words;
-  if (count <= 0) return NULL;
-  struct textbuf b;
-  textbuf_init(&b, &p->scratch);
-  bool after_type = is_expected(kinds, count, YYSYMBOL_ADDRSPACE);
-  int written = 0;
-  for (int i = 0; i < count && written < 4; i++) {
-    if (count > 4 && !is_punctuation(kinds[i])) continue;
-    if (after_type && continues_type(kinds[i])) continue;
-    const char *name = yysymbol_name(kinds[i]);
-    if (kinds[i] == YYSYMBOL_YYerror || kinds[i] == YYSYMBOL_RESYNC) continue;
-    if (written++) textbuf_puts(&b, " or ");
-    textbuf_format(&b, is_character(kinds[i]) ? "'%s'" : "%s",
-                   kinds[i] == YYSYMBOL_YYEOF ? "the end of the file" : name);
-  }
-  return written ? report_copy(p, b.bytes, b.length) : NULL;
-}
-
-/* The error for what is outside the supported subset, or not a token. */
-static bool report_refused_token(struct parser *p, yysymbol_kind_t kind) {
-  uint32_t begin = p->token_begin, end = p->token_end;
-  const char *text = report_copy(p, p->text + begin, end - begin);
-  switch (kind) {
-  case YYSYMBOL_OUTSIDE:
-    report(p, DIAG_OUTSIDE_SUBSET, begin, end, text, lexer_outside_reason(p->outside), NULL);
-    return true;
-  case YYSYMBOL_TARGET:
-    if (!p->in_body && p->last_resync == begin) return false;
-    report(p, DIAG_OUTSIDE_SUBSET, begin, end, text, "a type of another target", NULL);
-    return true;
-  case YYSYMBOL_BAD_INT_TYPE:
-    report(p, DIAG_INT_TYPE_WIDTH, begin, end, text, NULL, NULL);
-    return true;
-  case YYSYMBOL_BAD_NUMBER:
-    report(p, DIAG_NUMBER_TOO_LARGE, begin, end, text, NULL, NULL);
-    return true;
-  case YYSYMBOL_BAD_BYTE:
-    report_bad_byte(p, begin, end);
-    return true;
-  default: return false;
-  }
-}
-
-/* Whether the token belongs to an integer comparison, by the words before it. */
-static bool follows_icmp(const struct parser *p) {
-  const char *line = p->text + p->token_begin;
-  while (line > p->text && line[-1] != '\n' && strncmp(line, "icmp ", 5) != 0 &&
-         strncmp(line, "fcmp ", 5) != 0)
-    line--;
-  return strncmp(line, "icmp ", 5) == 0;
-}
-
-/* Suggests the nearest words among those that the grammar accepts here. */
-static void hint_word(struct parser *p, struct diag *d, const yysymbol_kind_t *kinds, int count) {
-  bool wanted[YYNTOKENS] = {false};
-  struct nvm_text word = {p->text + p->token_begin, p->token_end - p->token_begin};
-  struct nearest n = nearest_start(word);
-  for (int i = 0; i < count; i++) wanted[kinds[i]] = true;
-  if (wanted[YYSYMBOL_PREDICATE]) report_offer_predicates(follows_icmp(p) ? OP_ICMP : OP_FCMP, &n);
-  else lexer_offer_words(p, wanted, &n);
-  diag_suggest(p->sink, d, &n);
-}
-
-static void report_unexpected(struct parser *p, const yypcontext_t *context, yysymbol_kind_t kind,
-                              const yysymbol_kind_t *kinds, int count) {
-  const char *expected = describe_expected(p, context);
-  struct textbuf b;
-  textbuf_init(&b, &p->scratch);
-  uint32_t begin = p->token_begin, end = p->token_end;
-  if (expected) textbuf_format(&b, "expected %s, found ", expected);
-  else textbuf_puts(&b, "unexpected ");
-  if (kind == YYSYMBOL_YYEOF) {
-    textbuf_puts(&b, "the end of the file");
-  } else {
-    if (end - begin > 40) textbuf_format(&b, "'%t…'", (struct nvm_text){p->text + begin, 39});
-    else textbuf_format(&b, "'%t'", (struct nvm_text){p->text + begin, end - begin});
-  }
-  const char *words = report_copy(p, b.bytes, b.length);
-  struct diag *d = report(p, DIAG_SYNTAX, begin, end, words, NULL, NULL);
-  if (d && kind == YYSYMBOL_WORD) hint_word(p, d, kinds, count);
-}
+static const char *token_name(int token) { return yysymbol_name((yysymbol_kind_t)token); }
 
 static int yyreport_syntax_error(const yypcontext_t *context, struct parser *p) {
-  yysymbol_kind_t kind = yypcontext_token(context);
-  yysymbol_kind_t kinds[MOST_EXPECTED];
-  int count = yypcontext_expected_tokens(context, kinds, MOST_EXPECTED);
-  p->at_begin = is_expected(kinds, count, YYSYMBOL_RET) ||
-                is_expected(kinds, count, YYSYMBOL_DEFINE);
-  if (!report_refused_token(p, kind)) report_unexpected(p, context, kind, kinds, count);
-  if (p->at_begin) p->initializer_missing.length = 0; /* caused by this error */
-  p->resync = true;
+  yysymbol_kind_t kinds[YYNTOKENS];
+  bool accepted[YYNTOKENS] = {false};
+  int count = yypcontext_expected_tokens(context, kinds, YYNTOKENS);
+  for (int i = 0; i < count; i++) accepted[kinds[i]] = true;
+  syntax_error_report(p, &(struct syntax_error){(int)yypcontext_token(context), YYNTOKENS, accepted,
+                                                count, token_name});
   return 0;
 }
 
