@@ -31,4 +31,11 @@ int targets_command(const struct options *o);
 /* Prints the names of all CPUs in ascending order. */
 void targets_cpu_names(FILE *out);
 
+/* costs.c: prices, throughput and latency. */
+int costs_command(const struct options *o);
+
+/* features.c: feature bits; triples and data layouts. */
+int features_command(const struct options *o);
+int triples_command(const struct options *o);
+
 #endif

@@ -70,6 +70,9 @@ static int dispatch(const struct options *o) {
     case COMMAND_RUN: return run_command(o);
     case COMMAND_REDUCE: return reduce_command(o);
     case COMMAND_TARGETS: return targets_command(o);
+    case COMMAND_COSTS: return costs_command(o);
+    case COMMAND_FEATURES: return features_command(o);
+    case COMMAND_TRIPLES: return triples_command(o);
     case COMMAND_OPS: return tables_ops(o);
     case COMMAND_PASSES: return tables_passes(o);
     case COMMAND_INTRINSICS: return tables_intrinsics(o);

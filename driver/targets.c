@@ -176,6 +176,17 @@ static void show_compatible(const struct tgt_cpu *cpu, bool runs) {
   puts("");
 }
 
+/* The named requirements, met or not. */
+static void show_needs(const struct tgt_cpu *cpu) {
+  struct nvm_target target = target_of(cpu);
+  puts("\nrequirements of parts of the compiler");
+  for (int i = 0; i < TGT_NEED_COUNT; i++) {
+    const struct tgt_described *need = tgt_need_name((enum tgt_need)i);
+    printf("  %-3s %-18s %s (%s)\n", tgt_has(&target, (enum tgt_need)i) ? "yes" : "no", need->name,
+           need->description, need->source);
+  }
+}
+
 static void show_text(const struct tgt_cpu *cpu) {
   const struct tgt_described *family = tgt_family_of(cpu->family);
   char features[64];
@@ -186,6 +197,12 @@ static void show_text(const struct tgt_cpu *cpu) {
   put_ptx(cpu->min_ptx);
   printf(" (%s%s)\n", tgt_source_of(cpu->version_source)->name,
          cpu->version_unverified ? ", not verified" : "");
+  printf("  feature %u (%s), PTX code %u (%s), cubin byte ", cpu->self, cpu->index_source,
+         cpu->ptx_code, cpu->code_source);
+  if (cpu->elf_byte) printf("0x%X (%s)\n", cpu->elf_byte, cpu->elf_source);
+  else puts("unknown");
+  printf("  timing %s (see `nvmini costs %s`)\n", tgt_throughput_of(cpu->generation)->name,
+         cpu->name);
   if (family != NULL) printf("  family %s: %s\n", family->name, family->description);
   printf("  features: %s\n", features);
   show_compatible(cpu, true);
@@ -194,6 +211,7 @@ static void show_text(const struct tgt_cpu *cpu) {
   const struct tgt_cpu *next = neighbour(cpu, 1, false);
   show_gains(" (the next CPU)", next, cpu);
   show_gains(" (dropped by the next CPU)", cpu, next);
+  show_needs(cpu);
   show_limits(cpu);
 }
 
@@ -211,15 +229,63 @@ static void json_facts(struct json_writer *w, const struct tgt_cpu *c) {
   if (c->family != TGT_FAMILY_NONE) json_member(w, "family", text_of(family_name(c)));
   json_key(w, "hardware");
   json_bool(w, !c->placeholder);
+  json_number(w, "ptx_code", c->ptx_code);
+  if (c->elf_byte) json_number(w, "elf_byte", c->elf_byte);
+  json_member(w, "timing", text_of(tgt_throughput_of(c->generation)->name));
+  json_number(w, "feature_index", c->self);
   json_key(w, "features");
   json_array(w);
   for (unsigned i = 0; i < TGT_FEATURE_COUNT; i++)
     if (implies(c, &tgt_features()[i])) json_puts(w, tgt_features()[i].key);
   json_array_end(w);
+  json_key(w, "feature_indices");
+  json_object(w);
+  for (unsigned i = 0; i < TGT_FEATURE_COUNT; i++) {
+    const struct tgt_feature *f = &tgt_features()[i];
+    if (implies(c, f)) json_number(w, f->key, f->index);
+  }
+  json_object_end(w);
+  json_member(w, "limits_row", text_of(tgt_limits_of(c)->name));
   json_key(w, "limits");
   json_object(w);
   for (unsigned i = 0; i < TGT_LIMIT_COUNT; i++)
     json_number(w, tgt_limit_column((enum tgt_limit)i)->name, tgt_limit(c, (enum tgt_limit)i));
+  json_object_end(w);
+}
+
+/* Where each fact is from: "seed5", "memory[U]". */
+static void json_sources(struct json_writer *w, const struct tgt_cpu *c) {
+  char text[48];
+  json_key(w, "sources");
+  json_object(w);
+  json_member(w, "feature_index", text_of(c->index_source));
+  json_member(w, "elf_byte", text_of(c->elf_source));
+  json_member(w, "ptx_code", text_of(c->code_source));
+  snprintf(text, sizeof text, "%s%s", tgt_source_of(c->version_source)->name,
+           c->version_unverified ? "[U]" : "");
+  json_member(w, "ptx", text_of(text));
+  for (unsigned i = 0; i < TGT_LIMIT_COUNT; i++) {
+    const struct tgt_number *n = &tgt_limits_of(c)->number[i];
+    snprintf(text, sizeof text, "%s%s", tgt_source_of(n->source)->name, n->unverified ? "[U]" : "");
+    json_member(w, tgt_limit_column((enum tgt_limit)i)->name, text_of(text));
+  }
+  json_object_end(w);
+}
+
+static void json_needs(struct json_writer *w, const struct tgt_cpu *c) {
+  struct nvm_target target = target_of(c);
+  json_key(w, "requirements");
+  json_object(w);
+  for (int i = 0; i < TGT_NEED_COUNT; i++) {
+    const struct tgt_described *need = tgt_need_name((enum tgt_need)i);
+    json_key(w, need->name);
+    json_object(w);
+    json_member(w, "text", text_of(need->description));
+    json_member(w, "source", text_of(need->source));
+    json_key(w, "met");
+    json_bool(w, tgt_has(&target, (enum tgt_need)i));
+    json_object_end(w);
+  }
   json_object_end(w);
 }
 
@@ -266,6 +332,8 @@ static void write_json(struct json_writer *w, const struct tgt_cpu *only) {
   if (only) {
     json_object(w);
     json_facts(w, only);
+    json_sources(w, only);
+    json_needs(w, only);
     json_compatible(w, only, true);
     json_compatible(w, only, false);
     json_gains(w, "unlocks", only, measure_of(only));

@@ -31,6 +31,8 @@ static const char *const variant_text[] = {
 /* libdevice's layout, for seed 1's link check. */
 static const char link_form[] = "e-i64:64-v16:16-v32:32-n16:32:64";
 
+const char *datalayout_link_form(void) { return link_form; }
+
 const char *datalayout_text(enum datalayout_variant variant) { return variant_text[variant]; }
 
 enum datalayout_variant datalayout_for(const struct nvm_target *target) {

@@ -33,6 +33,9 @@ struct datalayout_error {
 /* Seed 1's full text of a variant. */
 const char *datalayout_text(enum datalayout_variant variant);
 
+/* The short form that libdevice has. */
+const char *datalayout_link_form(void);
+
 /* The variant for a module without layout. */
 enum datalayout_variant datalayout_for(const struct nvm_target *target);
 

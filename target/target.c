@@ -37,6 +37,10 @@ const struct tgt_operation *tgt_operation_of(enum tgt_operation_index operation)
 
 const struct tgt_described *tgt_source_of(enum tgt_source source) { return &source_table[source]; }
 const struct tgt_described *tgt_limit_column(enum tgt_limit limit) { return &limit_table[limit]; }
+const struct tgt_described *tgt_class_column(enum tgt_class class) { return &class_table[class]; }
+const struct tgt_described *tgt_wait_column(enum tgt_wait wait) { return &wait_table[wait]; }
+const struct tgt_described *tgt_type_column(enum tgt_type type) { return &type_table[type]; }
+const struct tgt_described *tgt_need_name(enum tgt_need need) { return &req_table[need]; }
 
 const struct tgt_described *tgt_family_of(enum tgt_family family) {
   return family == TGT_FAMILY_NONE ? NULL : &family_table[family - 1];

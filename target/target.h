@@ -27,6 +27,7 @@ struct tgt_name {
 struct tgt_described {
   const char *name;
   const char *description;
+  const char *source; /* "seed2", "memory[U]"; "": none */
 };
 
 /* A number, its source, and whether the source is unverified ([U]). */
@@ -76,6 +77,7 @@ struct tgt_cpu {
   bool placeholder;                         /* a name without hardware: sm_73, sm_82 */
   bool version_unverified;                  /* min_ptx is marked [U] */
   enum tgt_source version_source;
+  const char *index_source, *elf_source, *code_source; /* of self, elf_byte, ptx_code */
   enum tgt_family family;
   enum tgt_limits_index limits;
   enum tgt_generation generation;
@@ -84,7 +86,8 @@ struct tgt_cpu {
 struct tgt_feature {
   const char *key;
   const char *description;
-  const char *group; /* features of one group exclude each other: "fma-level", "ptx"; or "" */
+  const char *group;  /* features of one group exclude each other: "fma-level", "ptx"; or "" */
+  const char *source; /* of its index */
   uint64_t implies[TGT_FEATURE_WORDS]; /* zero in every row, as in seed 5 */
   uint16_t index;                      /* its bit */
   uint16_t value;                      /* 2 of fma-level=2, 80 of ptx80 */
@@ -105,6 +108,8 @@ enum tgt_action {
 /* A machine type: `with` if the target meets the requirement, otherwise `without`. */
 struct tgt_legality {
   const char *name; /* "v2f16" */
+  const char *source;
+  const char *requires; /* the text of `need` */
   enum tgt_scalar scalar;
   uint16_t bits; /* of a lane */
   uint16_t lanes;
@@ -192,6 +197,10 @@ const struct tgt_latency *tgt_latency_of(enum tgt_generation generation);
 const struct tgt_operation *tgt_operation_of(enum tgt_operation_index operation);
 const struct tgt_described *tgt_source_of(enum tgt_source source);
 const struct tgt_described *tgt_limit_column(enum tgt_limit limit);
+const struct tgt_described *tgt_class_column(enum tgt_class class);
+const struct tgt_described *tgt_wait_column(enum tgt_wait wait);
+const struct tgt_described *tgt_type_column(enum tgt_type type);
+const struct tgt_described *tgt_need_name(enum tgt_need need); /* description: the requirement */
 const struct tgt_described *tgt_family_of(enum tgt_family family); /* NULL for none */
 
 /* Whether the version exists: 78 does, 79 does not. */

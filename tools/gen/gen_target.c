@@ -448,6 +448,14 @@ static void check_all(void) {
 
 /* ---- writing ---- */
 
+/* "seed5", "memory[U]"; "" without a source. Valid until the next call. */
+static const char *source_text(int source, bool unverified) {
+  static char text[48];
+  snprintf(text, sizeof text, "%s%s", source < 0 ? "" : g.rows[source].name,
+           source >= 0 && unverified ? "[U]" : "");
+  return text;
+}
+
 /* "fma-level=1" as part of a C name: FMA_LEVEL_1. */
 static const char *c_name(const char *text) { return gen_name(text, strlen(text)); }
 
@@ -527,6 +535,15 @@ static void implied_bits(const struct feature *f, uint64_t bits[FEATURE_WORDS]) 
   bits[other >> 6] |= UINT64_C(1) << (other & 63);
 }
 
+/* The sources of a CPU's index, cubin byte and PTX code. */
+static void write_sources(FILE *out, const struct row *row) {
+  static const char *const keys[] = {"index", "elf", "code"};
+  for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+    const struct word *word = find_word(row, keys[k]);
+    fprintf(out, "   .%s_source = \"%s\",\n", keys[k], source_text(word->source, word->unverified));
+  }
+}
+
 static void write_cpu(FILE *out, const struct feature *f) {
   const struct row *row = f->row;
   const struct word *family = find_word(row, "family"), *version = find_word(row, "version");
@@ -544,8 +561,10 @@ static void write_cpu(FILE *out, const struct feature *f) {
           "   .family = TGT_FAMILY_%s, .limits = TGT_LIMITS_%s, .generation = TGT_GENERATION_%s,\n",
           family ? c_name(family->value) : "NONE", c_name(find_word(row, "limits")->value),
           c_name(find_word(row, "timing")->value));
-  fprintf(out, "   .version_source = TGT_SOURCE_%s, .version_unverified = %s,\n   .implies = ",
+  fprintf(out, "   .version_source = TGT_SOURCE_%s, .version_unverified = %s,\n",
           c_name(g.rows[version->source].name), version->unverified ? "true" : "false");
+  write_sources(out, row);
+  fputs("   .implies = ", out);
   write_bits(out, bits);
   fputs(", .tune_implies = ", out);
   write_bits(out, no_bits);
@@ -566,6 +585,11 @@ static void write_cpus(FILE *out) {
   fputs("};\n\n", out);
 }
 
+static const char *index_source(const struct row *row) {
+  const struct word *index = find_word(row, "index");
+  return source_text(index->source, index->unverified);
+}
+
 static void write_features(FILE *out) {
   const struct feature *list[MAX_FEATURES];
   int n = sorted_features(K_COUNT, list);
@@ -575,10 +599,10 @@ static void write_features(FILE *out) {
       out);
   for (int i = 0; i < n; i++) {
     fprintf(out,
-            "  {.key = \"%s\", .description = \"%s\", .group = \"%s\", .index = %d, "
-            ".value = %u, .implies = ",
-            list[i]->key, list[i]->description, list[i]->group, (int)(list[i] - g.features),
-            list[i]->value);
+            "  {.key = \"%s\", .description = \"%s\", .group = \"%s\", .source = \"%s\", "
+            ".index = %d, .value = %u, .implies = ",
+            list[i]->key, list[i]->description, list[i]->group, index_source(list[i]->row),
+            (int)(list[i] - g.features), list[i]->value);
     write_bits(out, no_bits);
     fputs("},\n", out);
   }
@@ -630,11 +654,12 @@ static void write_legal(FILE *out) {
     int with = action_of(row, "with"), without = action_of(row, "without");
     split_type_name(row->name, &type);
     fprintf(out,
-            "  {.name = \"%s\", .scalar = %s, .bits = %u, .lanes = %u,\n   .with = %s, "
-            ".without = %s, .gains = TGT_FAMILY_%s,\n   .need = %s},\n",
-            row->name, type.scalar, type.bits, type.lanes, actions[with],
-            actions[without < 0 ? with : without], gains ? c_name(gains->value) : "NONE",
-            c_need(row));
+            "  {.name = \"%s\", .source = \"%s\", .requires = \"%s\",\n"
+            "   .scalar = %s, .bits = %u, .lanes = %u, .with = %s,\n   .without = %s, "
+            ".gains = TGT_FAMILY_%s, .need = %s},\n",
+            row->name, source_text(row->source, row->unverified), row->text, type.scalar, type.bits,
+            type.lanes, actions[with], actions[without < 0 ? with : without],
+            gains ? c_name(gains->value) : "NONE", c_need(row));
   }
   fputs("};\n\nstatic const struct tgt_requirement need_table[] = {\n", out);
   for (int i = 0; (row = nth_row(K_NEED, i)); i++)
@@ -646,7 +671,8 @@ static void write_names(FILE *out, enum kind kind) {
   const struct row *row;
   fprintf(out, "static const struct tgt_described %s_table[] = {\n", kinds[kind].name);
   for (int i = 0; (row = nth_row(kind, i)); i++)
-    fprintf(out, "  {\"%s\", \"%s\"},\n", row->name, row->text);
+    fprintf(out, "  {\"%s\", \"%s\", \"%s\"},\n", row->name, row->text,
+            source_text(row->source, row->unverified));
   fputs("};\n\n", out);
 }
 
@@ -726,7 +752,8 @@ static void write_asserts(FILE *out) {
 }
 
 static void write_tables(FILE *out) {
-  static const enum kind named[] = {K_SOURCE, K_FAMILY, K_LIMIT, K_DIFFERS};
+  static const enum kind named[] = {K_SOURCE, K_FAMILY, K_LIMIT, K_DIFFERS,
+                                    K_CLASS,  K_WAIT,   K_TYPE,  K_NEED};
   static const enum kind counted[] = {K_LIMITS, K_THROUGHPUT, K_LATENCY, K_OPERATION};
   const struct row *row;
   fputs(
