@@ -23,8 +23,31 @@ static void round_by(struct words *w, enum evalfloat_rounding rounding, bool int
   w->integral = integral;
 }
 
+static bool *flag_of(struct words *w, uint16_t mod) {
+  switch (mod) {
+    case PTX_MOD_FTZ: return &w->ftz;
+    case PTX_MOD_SAT: return &w->sat;
+    case PTX_MOD_SATFINITE: return &w->satfinite;
+    case PTX_MOD_RELU: return &w->relu;
+    case PTX_MOD_HI: return &w->hi;
+    case PTX_MOD_WIDE: return &w->wide;
+    case PTX_MOD_CC: return &w->cc;
+    case PTX_MOD_NAN_RESULT: return &w->nan_result;
+    case PTX_MOD_XORSIGN: return &w->xorsign;
+    case PTX_MOD_ABS: return &w->abs;
+    case PTX_MOD_SYNC: return &w->sync;
+    case PTX_MOD_TO: return &w->to;
+    case PTX_MOD_SHIFTAMT: return &w->shiftamt;
+    case PTX_MOD_CLAMP: return &w->clamp;
+    case PTX_MOD_L: return &w->left;
+    default: return NULL;
+  }
+}
+
 /* A modifier that is not a type. */
 static void read_word(struct words *w, uint16_t mod) {
+  bool *flag = flag_of(w, mod);
+  if (flag) *flag = true;
   switch (mod) {
     case PTX_MOD_RN:
     case PTX_MOD_RNI: round_by(w, EVALFLOAT_NEAREST, mod == PTX_MOD_RNI); break;
@@ -35,27 +58,8 @@ static void read_word(struct words *w, uint16_t mod) {
     case PTX_MOD_RP:
     case PTX_MOD_RPI: round_by(w, EVALFLOAT_UP, mod == PTX_MOD_RPI); break;
     case PTX_MOD_RNA: round_by(w, EVALFLOAT_AWAY, false); break;
-    case PTX_MOD_FTZ: w->ftz = true; break;
-    case PTX_MOD_SAT: w->sat = true; break;
-    case PTX_MOD_SATFINITE: w->satfinite = true; break;
-    case PTX_MOD_RELU: w->relu = true; break;
     case PTX_MOD_APPROX:
     case PTX_MOD_FULL: break;
-    case PTX_MOD_LO: w->compare = mod; break;
-    case PTX_MOD_HI:
-      w->hi = true;
-      w->compare = mod;
-      break;
-    case PTX_MOD_WIDE: w->wide = true; break;
-    case PTX_MOD_CC: w->cc = true; break;
-    case PTX_MOD_NAN_RESULT: w->nan_result = true; break;
-    case PTX_MOD_XORSIGN: w->xorsign = true; break;
-    case PTX_MOD_ABS: w->abs = true; break;
-    case PTX_MOD_SYNC: w->sync = true; break;
-    case PTX_MOD_TO: w->to = true; break;
-    case PTX_MOD_SHIFTAMT: w->shiftamt = true; break;
-    case PTX_MOD_CLAMP: w->clamp = true; break;
-    case PTX_MOD_L: w->left = true; break;
     case PTX_MOD_GLOBAL:
     case PTX_MOD_SHARED:
     case PTX_MOD_SHARED_CTA:
@@ -68,6 +72,8 @@ static void read_word(struct words *w, uint16_t mod) {
     case PTX_MOD_V2:
     case PTX_MOD_V4:
     case PTX_MOD_V8: w->vector = mod; break;
+    case PTX_MOD_LO:
+    case PTX_MOD_HI:
     case PTX_MOD_EQ:
     case PTX_MOD_NE:
     case PTX_MOD_LT:
@@ -95,7 +101,7 @@ static void read_word(struct words *w, uint16_t mod) {
     case PTX_MOD_EXCH:
     case PTX_MOD_CAS: w->atom_op = mod; break;
     default:
-      if (!w->mode) w->mode = mod;
+      if (!flag && !w->mode) w->mode = mod;
   }
 }
 
