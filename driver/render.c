@@ -171,6 +171,19 @@ static void put_flag(FILE *out, const struct nvmini_diagnostic *d) {
     fprintf(out, " [%s-W%s]", d->severity == NVMINI_ERROR ? "-Werror," : "", d->id);
 }
 
+/* A hint of several lines is indented. */
+static void put_hint(FILE *out, struct nvmini_text hint) {
+  for (const char *lead = "  hint: "; hint.length > 0; lead = "        ") {
+    const char *newline = memchr(hint.bytes, '\n', hint.length);
+    size_t length = newline ? (size_t)(newline - hint.bytes) : hint.length;
+    fputs(lead, out);
+    put_text(out, (struct nvmini_text){hint.bytes, length});
+    fputc('\n', out);
+    length += newline != NULL;
+    hint = (struct nvmini_text){hint.bytes + length, hint.length - length};
+  }
+}
+
 static void render_text(const struct render *r, const struct nvmini_diagnostic *d) {
   static const char *const colours[] = {[NVMINI_ERROR] = "\033[1;31m",
                                         [NVMINI_WARNING] = "\033[1;35m",
@@ -193,11 +206,7 @@ static void render_text(const struct render *r, const struct nvmini_diagnostic *
   }
   fputc('\n', r->out);
   if (d->line != 0) put_source(r, d);
-  if (d->hint.length > 0) {
-    fputs("  hint: ", r->out);
-    put_text(r->out, d->hint);
-    fputc('\n', r->out);
-  }
+  put_hint(r->out, d->hint);
 }
 
 /* ---- JSON ---- */

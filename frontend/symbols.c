@@ -392,20 +392,24 @@ void symbols_alias(struct parser *p, const struct token *name, bool is_ifunc,
 
 /* ---- The module's own lines ---- */
 
+/* The first line of the description is the message, the others, which are an example, the hint. */
 static void read_layout(struct parser *p, const struct token *t) {
   struct nvm_text text = module_text(p->m, p->m->layout_text);
   struct datalayout_error error;
-  if (text.length == 0) return;
   if (datalayout_parse(&p->m->layout, text.bytes, text.length, &error) == DATALAYOUT_OK) return;
-  char words[400];
+  char words[600];
   datalayout_describe(&error, text.bytes, words, sizeof words);
-  words[strcspn(words, "\n")] = '\0';
+  size_t message = strcspn(words, "\n");
+  const char *hint = words[message] ? words + message + 1 : words + message;
   uint32_t begin = t->begin, end = t->begin + t->length;
   if (t->number == NAME_PLAIN && error.begin + error.length <= t->length && error.length) {
     begin += (uint32_t)error.begin;
     end = begin + (uint32_t)error.length;
   }
-  report(p, DIAG_LAYOUT_INVALID, begin, end, report_copy(p, words, strlen(words)), NULL, NULL);
+  struct diag *d =
+      report(p, DIAG_LAYOUT_INVALID, begin, end, report_copy(p, words, message), NULL, NULL);
+  const char *copy = arena_copy(p->sink->arena, hint, strlen(hint));
+  if (d && copy) d->hint = text_of(copy);
 }
 
 static void read_triple(struct parser *p, const struct token *t) {

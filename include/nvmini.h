@@ -55,7 +55,7 @@ struct nvmini_diagnostic {
   const char *id;              /* stable, NUL-terminated: "undefined-local" */
   struct nvmini_text message;  /* one line, without the location */
   struct nvmini_text function; /* the function concerned, without @; may be empty */
-  struct nvmini_text hint;     /* a suggestion; may be empty */
+  struct nvmini_text hint;     /* a suggestion, lines separated by \n; may be empty */
   const char *name;            /* of the module, as given to nvmini_parse; NULL: none */
   struct nvmini_text source;   /* the module's whole text */
   uint64_t begin, end;         /* byte range [begin, end) in it; 0, 0: none */
