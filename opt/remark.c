@@ -36,16 +36,19 @@ static void write_pieces(struct writing *w, const char *format, va_list *args) {
   w->begins[w->count] = w->text.length;
 }
 
-/* The location of the instruction, or of f if there is none. */
+/* The location of the instruction; of f if there is no instruction, or one that a pass made and
+ * that has none. */
 static void find_location(struct remark *r, const struct nvm_function *f, struct nvm_inst_id at) {
   const struct nvm_module *m = f->module;
   struct nvm_meta where = at.index ? f->locations.data[at.index] : (struct nvm_meta){0};
   struct nvm_str dbg = strtab_find(&m->strings, "dbg", 3);
-  if (where.index == 0 && at.index == 0 && dbg.index)
-    where = module_attachment(m, f->symbol.attachments, dbg);
+  r->position = at.index ? f->positions.data[at.index] : 0;
+  if (where.index == 0 && r->position == 0) {
+    if (dbg.index) where = module_attachment(m, f->symbol.attachments, dbg);
+    r->position = f->symbol.where.begin;
+  }
   const struct meta_node *n = meta_as_node(&m->metadata, where);
   const struct meta_node *file = n ? debug_file(m, n) : NULL;
-  r->position = at.index ? f->positions.data[at.index] : f->symbol.where.begin;
   if (!file) return;
   r->file = debug_text(m, file, "filename");
   r->line = debug_number(m, n, "line");
@@ -77,7 +80,10 @@ void remark(const struct pass_env *env, enum remark_kind kind, const struct nvm_
 }
 
 struct nvm_inst_id remark_at_block(const struct nvm_function *f, struct nvm_block b) {
-  FOR_EACH_INST (f, b, i)
+  struct nvm_inst_id placed = block_terminator(f, b);
+  FOR_EACH_INST (f, b, i) {
     if (f->locations.data[i.index].index) return i;
-  return block_terminator(f, b);
+    if (f->positions.data[placed.index] == 0) placed = i;
+  }
+  return placed;
 }

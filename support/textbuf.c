@@ -161,6 +161,18 @@ static int hex_digits(uint64_t value) {
   return n;
 }
 
+/* Thousandths, without zeros after the first decimal. */
+static void put_thousandths(struct textbuf *b, int64_t value) {
+  int64_t rest = value % 1000 < 0 ? -(value % 1000) : value % 1000;
+  if (value < 0 && value > -1000) textbuf_char(b, '-');
+  textbuf_signed(b, value / 1000);
+  textbuf_char(b, '.');
+  for (int64_t unit = 100; unit == 100 || (unit && rest); unit /= 10) {
+    textbuf_char(b, (char)('0' + rest / unit));
+    rest %= unit;
+  }
+}
+
 void textbuf_directive(struct textbuf *b, char letter, va_list *args) {
   switch (letter) {
     case 's': textbuf_puts(b, va_arg(*args, const char *)); break;
@@ -169,6 +181,7 @@ void textbuf_directive(struct textbuf *b, char letter, va_list *args) {
     case 'd': textbuf_signed(b, va_arg(*args, int)); break;
     case 'U': textbuf_unsigned(b, va_arg(*args, uint64_t)); break;
     case 'D': textbuf_signed(b, va_arg(*args, int64_t)); break;
+    case 'M': put_thousandths(b, va_arg(*args, int64_t)); break;
     case 'x': {
       unsigned x = va_arg(*args, unsigned);
       textbuf_hex(b, x, hex_digits(x), false);

@@ -101,7 +101,8 @@ void textbuf_signed(struct textbuf *b, int64_t value);
 void textbuf_hex(struct textbuf *b, uint64_t value, int digits, bool upper);
 
 /* printf-like for messages: %s (NUL-terminated), %t (struct nvm_text), %u (unsigned), %d (int),
- * %U (uint64_t), %D (int64_t), %x (unsigned, hexadecimal), %c, %%. Nothing else. */
+ * %U (uint64_t), %D (int64_t), %M (int64_t, in thousandths: 6500 is "6.5"), %x (unsigned,
+ * hexadecimal), %c, %%. Nothing else. */
 void textbuf_format(struct textbuf *b, const char *format, ...);
 /* Formats the next of `args` by one of these letters. */
 void textbuf_directive(struct textbuf *b, char letter, va_list *args);

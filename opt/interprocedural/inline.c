@@ -130,13 +130,14 @@ static uint32_t count_passed_variables(const struct nvm_function *f, const struc
   return count;
 }
 
-static bool is_cheap(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
+/* The maximum cost of the callee here, which constant arguments and addresses of variables raise.
+ */
+static uint32_t threshold_here(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
   const struct nvm_function *g = l->m->functions.data[callee];
   uint32_t size = l->graph->nodes[callee].size;
   uint32_t threshold = threshold_of(g) + FRAME_BONUS * count_passed_variables(l->f, i);
-  if (size <= threshold) return true;
-  if (size > threshold * 2) return false;
-  return size <= threshold + CONSTANT_BONUS * count_constant_uses(l->f, i, g);
+  if (size <= threshold || size > threshold * 2) return threshold;
+  return threshold + CONSTANT_BONUS * count_constant_uses(l->f, i, g);
 }
 
 static bool is_only_use(const struct inliner *l, uint32_t callee) {
@@ -166,13 +167,26 @@ static const char *reason_to_refuse(const struct inliner *l, const struct nvm_in
   return NULL;
 }
 
-static bool is_profitable(const struct inliner *l, const struct nvm_inst *i,
-                          const struct call *call, uint32_t caller_size) {
-  const struct nvm_function *g = l->m->functions.data[call->callee];
+/* What decides about a call that may be inlined. */
+struct verdict {
+  bool inlined;
+  uint32_t threshold;
+  const char *reason; /* for a cost above the threshold, or one below it that is not inlined */
+};
+
+static struct verdict decide(const struct inliner *l, const struct nvm_inst *i, uint32_t callee,
+                             uint32_t caller_size) {
+  const struct nvm_function *g = l->m->functions.data[callee];
   if (function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE))
-    return true;
-  if (is_only_use(l, call->callee)) return caller_size <= MAX_CALLER_SIZE_OF_ONLY_USE;
-  return caller_size <= MAX_CALLER_SIZE && is_cheap(l, i, call->callee);
+    return (struct verdict){true, threshold_of(g), ": it is marked alwaysinline"};
+  bool only = is_only_use(l, callee);
+  if (caller_size > (only ? MAX_CALLER_SIZE_OF_ONLY_USE : MAX_CALLER_SIZE))
+    return (struct verdict){false, threshold_of(g), ": the caller is too large"};
+  if (only) return (struct verdict){true, threshold_of(g), ": it is its only call"};
+  struct verdict v = {.threshold = threshold_here(l, i, callee), .reason = ""};
+  v.inlined = l->graph->nodes[callee].size <= v.threshold;
+  if (v.inlined) v.reason = ": constant arguments or addresses of variables raise the threshold";
+  return v;
 }
 
 /* Whether to inline a call; emits the remark. */
@@ -181,20 +195,23 @@ static bool should_inline(const struct inliner *l, struct call call, uint32_t ca
   const struct nvm_function *g = l->m->functions.data[call.callee];
   if (call.refused && !is_only_use(l, call.callee)) return false;
   const char *never = reason_to_refuse(l, i, call.callee);
-  bool inlined = !never && is_profitable(l, i, &call, caller_size);
-  if (!remark_enabled(l->env)) return inlined;
+  struct verdict v = {0};
+  if (!never) v = decide(l, i, call.callee, caller_size);
+  if (!remark_enabled(l->env)) return v.inlined;
+  uint32_t size = l->graph->nodes[call.callee].size;
   struct nvm_text callee = module_text(l->m, g->symbol.name);
   struct nvm_text caller = module_text(l->m, l->f->symbol.name);
   if (never)
     remark(l->env, REMARK_MISSED, l->f, call.inst, "NeverInline",
            "'%(Callee)t' not inlined into '%(Caller)t' because %(Reason)s", callee, caller, never);
   else
-    remark(l->env, inlined ? REMARK_PASSED : REMARK_MISSED, l->f, call.inst,
-           inlined ? "Inlined" : "TooCostly",
-           "'%(Callee)t' %s into '%(Caller)t' with (cost=%(Cost)u, threshold=%(Threshold)u)",
-           callee, inlined ? "inlined" : "not inlined", caller, l->graph->nodes[call.callee].size,
-           threshold_of(g));
-  return inlined;
+    remark(l->env, v.inlined ? REMARK_PASSED : REMARK_MISSED, l->f, call.inst,
+           v.inlined ? "Inlined" : "TooCostly",
+           "'%(Callee)t' %s into '%(Caller)t' with (cost=%(Cost)u, "
+           "threshold=%(Threshold)u)%(Reason)s",
+           callee, v.inlined ? "inlined" : "not inlined", caller, size, v.threshold,
+           v.inlined == (size > threshold_of(g)) ? v.reason : "");
+  return v.inlined;
 }
 
 static bool is_location(const struct inliner *l, const struct meta_node *n) {

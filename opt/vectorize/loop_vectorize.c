@@ -18,7 +18,6 @@
  * Tests:     check/vectorize/, exec/vectorize-*, unit/test_vplan.c, bench/vectorize.py. */
 #include "analysis/effects.h"
 #include "opt/passes.h"
-#include "opt/remark.h"
 #include "opt/vectorize/vectorize.h"
 
 #include "target/cost.h"
@@ -42,60 +41,6 @@ static bool analyze(struct vectorizer *z) {
   return flow_loops(z->env->flow, z->f, &z->dominance, &z->loops) &&
          (z->scev = scev_init(z->f, &z->loops, &z->dominance, a)) != NULL &&
          (z->alias = alias_init(z->f, a)) != NULL && uses_build(&z->uses, z->f, a);
-}
-
-static void report(const struct vector_loop *v, enum remark_kind kind, const char *name,
-                   const char *message) {
-  remark(v->env, kind, v->f, remark_at_block(v->f, v->loop->header), name, "%s", message);
-}
-
-/* The place of a refusal: the culprit, unless only the loop has a debug location. */
-static struct nvm_inst_id refusal_place(const struct vector_loop *v) {
-  struct nvm_inst_id loop = remark_at_block(v->f, v->loop->header), at = v->culprit;
-  bool located = v->f->locations.data[at.index].index || !v->f->locations.data[loop.index].index;
-  return at.index && located ? at : loop;
-}
-
-static void refuse(const struct vector_loop *v, enum vector_refusal r) {
-  if (v->histogram)
-    report(v, REMARK_ANALYSIS, vector_refusal_tags[VECTOR_HISTOGRAM],
-           vector_refusal_messages[VECTOR_HISTOGRAM]);
-  remark(v->env, REMARK_ANALYSIS, v->f, refusal_place(v), vector_refusal_tags[r], "%s",
-         vector_refusal_messages[r]);
-  if (v->hints.force == FORCE_ENABLED || r == VECTOR_NOT_BENEFICIAL || r == VECTOR_DISABLED)
-    report(v, REMARK_MISSED, r == VECTOR_DISABLED ? "MissedExplicitlyDisabled" : "MissedDetails",
-           "loop not vectorized");
-}
-
-static void report_success(const struct vector_loop *v) {
-  struct nvm_inst_id at = remark_at_block(v->f, v->loop->header);
-  if (v->factor == 1)
-    remark(v->env, REMARK_PASSED, v->f, at, "Interleaved",
-           "interleaved loop (interleaved count: %(InterleaveCount)u)", (unsigned)v->interleave);
-  else
-    remark(v->env, REMARK_PASSED, v->f, at, "Vectorized",
-           v->loop->end == v->index + 1
-               ? "vectorized loop (vectorization width: %(VectorizationFactor)u, interleaved "
-                 "count: %(InterleaveCount)u)"
-               : "vectorized outer loop (vectorization width: %(VectorizationFactor)u, interleaved "
-                 "count: %(InterleaveCount)u)",
-           (unsigned)v->factor, (unsigned)v->interleave);
-  if (v->histogram)
-    remark(v->env, REMARK_ANALYSIS, v->f, at, "Histogram",
-           "stores to computed addresses are executed in order");
-  if (v->two_versions)
-    report(v, REMARK_ANALYSIS, "AlignedUnlike",
-           "two versions: narrow accesses if the alignments of buffers differ");
-  if (v->epilogue_factor)
-    remark(v->env, REMARK_ANALYSIS, v->f, at, "EpilogueVectorized",
-           "epilogue of width %(EpilogueFactor)u", (unsigned)v->epilogue_factor);
-  if (v->predicated)
-    remark(v->env, REMARK_ANALYSIS, v->f, at, "PredicatedEpilogue",
-           "remainder predicated: up to %(Predicated)u iterations", (unsigned)v->predicated);
-  else if (v->hints.predicate == FORCE_ENABLED ||
-           vl_knob(v, KNOB_PREFER_PREDICATE_OVER_EPILOGUE) == 1)
-    report(v, REMARK_ANALYSIS, "PredicationAvoided",
-           "remainder not predicated: the scalar loop executes it");
 }
 
 static struct loop_hint hint(const struct vector_loop *v, const char *name) {
@@ -162,29 +107,30 @@ static enum vector_refusal phase_plan(struct vector_loop *v, struct vplan *p,
 /* 6: the choice, which knobs and hints override. */
 static enum vector_refusal phase_profit(struct vector_loop *v, const struct vplan *p) {
   if (v->hints.scalable && !cost_supports_scalable_vectors())
-    report(v, REMARK_ANALYSIS, "ScalableVFUnfeasible",
-           "Scalable vectorization requested but not supported by the target");
+    vreport_text(v, REMARK_ANALYSIS, "ScalableVFUnfeasible",
+                 "Scalable vectorization requested but not supported by the target");
   enum vector_refusal r = vcost_choose(v, p);
   if (r == VECTOR_OK && v->histogram && v->factor == 1)
-    r = VECTOR_NOT_BENEFICIAL; /* refuse() emits the remark */
+    r = VECTOR_NOT_BENEFICIAL; /* vreport_refusal() emits the remark */
   bool requested = v->hints.interleave > 1 || vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE) > 1;
   if (v->interleave == 1 && requested)
-    report(v, REMARK_ANALYSIS, "InterleavingAvoided",
-           "Ignoring UserIC, because interleaving was avoided up front");
+    vreport_text(v, REMARK_ANALYSIS, "InterleavingAvoided",
+                 "Ignoring UserIC, because interleaving was avoided up front");
   else if (v->interleave == 1 && v->interleave_disabled)
-    report(v, REMARK_ANALYSIS, "InterleavingBeneficialButDisabled",
-           "the cost-model indicates that interleaving is beneficial but is explicitly disabled or "
-           "interleave count is "
-           "set to 1");
+    vreport_text(
+        v, REMARK_ANALYSIS, "InterleavingBeneficialButDisabled",
+        "the cost-model indicates that interleaving is beneficial but is explicitly disabled or "
+        "interleave count is "
+        "set to 1");
   else if (v->interleave == 1 && v->hints.interleave == 1)
-    report(
+    vreport_text(
         v, REMARK_ANALYSIS, "InterleavingNotBeneficialAndDisabled",
         "the cost-model indicates that interleaving is not beneficial and is explicitly disabled "
         "or interleave "
         "count is set to 1");
   else if (v->interleave == 1)
-    report(v, REMARK_ANALYSIS, "InterleavingNotBeneficial",
-           "the cost-model indicates that interleaving is not beneficial");
+    vreport_text(v, REMARK_ANALYSIS, "InterleavingNotBeneficial",
+                 "the cost-model indicates that interleaving is not beneficial");
   return r;
 }
 
@@ -194,8 +140,8 @@ static enum nvm_status phase_execute(struct vector_loop *v, struct vplan *p,
   enum plan_result done = nest ? outer_execute(nest) : plan_execute(v, p);
   if (done == PLAN_OUT_OF_MEMORY) return NVM_OUT_OF_MEMORY;
   *changed = true;
-  if (done == PLAN_DONE) report_success(v), ++*v->env->statistic;
-  else refuse(v, VECTOR_SHAPE);
+  if (done == PLAN_DONE) vreport_success(v), ++*v->env->statistic;
+  else vreport_refusal(v, VECTOR_SHAPE);
   return NVM_OK;
 }
 
@@ -225,7 +171,7 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
   read_hints(&v);
   if (v.hints.is_vectorized) return NVM_OK;
   if (v.hints.force == FORCE_DISABLED) {
-    refuse(&v, VECTOR_DISABLED);
+    vreport_refusal(&v, VECTOR_DISABLED);
     return NVM_OK;
   }
   if (!phase_dispatch(&v, &outer)) return NVM_OK;
@@ -238,7 +184,7 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
     r = phase_profit(&v, &p);
   }
   if (status == NVM_OK && r == VECTOR_OK) status = phase_execute(&v, &p, nest, changed);
-  else if (status == NVM_OK) refuse(&v, r);
+  else if (status == NVM_OK) vreport_refusal(&v, r);
   return status;
 }
 

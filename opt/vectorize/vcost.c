@@ -11,7 +11,6 @@
  * interleaved loads gain by the waiting they save. Sums saturate. The interleave count follows
  * cicc's formula. */
 #include "ir/evalint.h"
-#include "opt/remark.h"
 #include "opt/vectorize/vectorize.h"
 
 enum {
@@ -249,13 +248,10 @@ static cost checks_cost(const struct vector_loop *v) {
   return (cost)(12 + 6 * v->checks.count + 4 * v->groups.count + (v->peel ? 6 : 0));
 }
 
-/* Elapsed slots: `body` slots are issued while other warps hide the loads' latency. */
-static cost elapsed(const struct vector_loop *v, cost body, uint32_t warps, bool loads) {
+/* The slots until a load's result that other warps do not fill. */
+static cost load_wait(const struct vector_loop *v, uint32_t warps) {
   uint32_t space = v->accesses.count ? v->accesses.data[0].space : 1;
-  cost wait = loads ? cost_load_latency(v->env->target, space) /
-                          (warps > SCHEDULERS ? warps / SCHEDULERS : 1)
-                    : 0;
-  return body > wait ? body : wait;
+  return cost_load_latency(v->env->target, space) / (warps > SCHEDULERS ? warps / SCHEDULERS : 1);
 }
 
 /* Factor 1 and count 1: the scalar loop. */
@@ -275,7 +271,8 @@ static struct vector_cost cost_of_plan(const struct vector_loop *v, const struct
   struct occupancy_use use = use_of(v, price.registers);
   occupancy_compute(v->env->target->cpu, &use, &o);
   price.warps = o.warps;
-  cost all = elapsed(v, price.body, o.warps, price.accesses != 0);
+  price.wait = price.accesses ? load_wait(v, o.warps) : 0;
+  cost all = price.body > price.wait ? price.body : price.wait;
   if (o.warps == 0) all = COST_MAX;
   price.per_iteration = all > COST_MAX / 1000 ? COST_MAX : cost_times(all, 1000) / (factor * count);
   return price;
@@ -357,18 +354,12 @@ static uint32_t max_factor(const struct vector_loop *v) {
   return most ? most : 1;
 }
 
-/* Records and reports the cost of one factor and interleave count. */
-static void report_cost(struct vector_loop *v, const struct vector_cost *p, uint32_t factor,
-                        uint32_t count, cost all) {
-  struct vector_candidate c = {factor, count, *p, factor * count > 1 ? checks_cost(v) : 0, all};
+/* Records and reports a price. */
+static void add_candidate(struct vector_loop *v, struct vector_candidate c) {
+  c.checks = c.factor * c.count > 1 ? checks_cost(v) : 0;
+  if (c.price.body == COST_MAX) return;
+  vreport_candidate(v, &c);
   (void)VEC_PUSH(v->env->arena, &v->candidates, c); /* otherwise the plan shows fewer */
-  remark(
-      v->env, REMARK_ANALYSIS, v->f, remark_at_block(v->f, v->loop->header), "VectorizationCost",
-      "width %(VectorizationFactor)u, interleave %(InterleaveCount)u: %(Body)D issue slots, "
-      "%(Accesses)u memory "
-      "instructions, %(Registers)u registers, %(Warps)u warps; %(Cost)D/1000 slots per iteration",
-      (unsigned)factor, (unsigned)count, (int64_t)p->body, (unsigned)p->accesses,
-      (unsigned)p->registers, (unsigned)p->warps, (int64_t)all);
 }
 
 /* Instructions around the vector stages: checks, and initialization and final combination of
@@ -573,10 +564,10 @@ static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t fa
     price = cost_of_plan(v, p, factor, count);
     all =
         factor * count == 1 ? price.per_iteration : overall(v, &price, &c->scalar, factor * count);
-    report_cost(v, &price, factor, count, all);
     bool lowers_occupancy =
         register_warps(v, price.registers) < register_warps(v, c->scalar.registers);
     pays = price.body < COST_MAX && (!lowers_occupancy || all < c->scalar.per_iteration / 4 * 3);
+    add_candidate(v, (struct vector_candidate){factor, count, price, 0, all, !pays});
     again = !pays && count > 1 && user <= 0;
   }
   if ((pays && (all < c->best || (all == c->best && factor > old_factor))) ||
@@ -592,11 +583,7 @@ static void report_occupancy(const struct vector_loop *v, const struct choice *c
       2 * ((v->trips.taken.width + 31) / 32); /* and its bound, which are not in the plan */
   uint32_t before = register_warps(v, c->scalar.registers),
            after = register_warps(v, c->price.registers + counter);
-  if (after >= before || v->factor * v->interleave == 1) return;
-  remark(v->env, REMARK_ANALYSIS, v->f, remark_at_block(v->f, v->loop->header), "OccupancyStep",
-         "registers limit occupancy to %(Warps)u warps instead of %(ScalarWarps)u; cost %(Cost)D "
-         "instead of %(ScalarCost)D/1000 slots per iteration",
-         (unsigned)after, (unsigned)before, (int64_t)c->best, (int64_t)c->scalar.per_iteration);
+  if (after < before && v->factor * v->interleave > 1) vreport_occupancy(v, after, before);
 }
 
 enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p) {
@@ -605,7 +592,7 @@ enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p) {
   int64_t requested = vl_requested_width(v);
   v->factor = v->interleave = 1;
   c.best = c.scalar.per_iteration, c.price = c.scalar;
-  report_cost(v, &c.scalar, 1, 1, c.best);
+  add_candidate(v, (struct vector_candidate){1, 1, c.scalar, 0, c.best, false});
   if (requested > 0) {
     uint64_t factor = bit_floor((uint64_t)(requested > MAX_FACTOR ? MAX_FACTOR : requested));
     while (factor > v->max_lanes) factor /= 2;
@@ -617,6 +604,7 @@ enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p) {
       forced = false;
     }
   }
+  vreport_choice(v);
   report_occupancy(v, &c);
   struct vector_cost epilogue = c.scalar;
   choose_peeling(v);

@@ -6,6 +6,7 @@
 #include "analysis/alias.h"
 #include "analysis/scev.h"
 #include "opt/pass.h"
+#include "opt/remark.h"
 #include "analysis/uses.h"
 #include "opt/vectorize/vplan.h"
 #include "target/cost.h"
@@ -115,6 +116,7 @@ struct vector_hints {
 struct vector_cost {
   int64_t body;          /* issue slots per vector iteration */
   int64_t computing;     /* issue slots of computations only */
+  int64_t wait;          /* slots until a load's result, as far as other warps do not hide them */
   uint32_t registers;    /* maximum number of live 32-bit registers */
   uint32_t warps;        /* resident per SM with that many registers */
   uint32_t accesses;     /* memory instructions per vector iteration */
@@ -128,6 +130,7 @@ struct vector_candidate {
   struct vector_cost price;
   int64_t checks; /* issue slots of the run-time checks */
   int64_t all;    /* 1000 × issue slots per iteration, with checks and remainder */
+  bool steps;     /* lowers occupancy, and does not save enough for that */
 };
 
 /* The state of one loop in all phases. */
@@ -167,7 +170,8 @@ struct vector_loop {
   struct nvm_inst_id culprit; /* the instruction that prevents vectorization; {0}: none alone */
 
   /* The choice. */
-  VEC(struct vector_candidate) candidates; /* in the order in which they were priced */
+  VEC(struct vector_candidate)
+  candidates; /* in the order in which they were priced, the scalar loop first */
   uint32_t factor, interleave, epilogue_factor;
   bool interleave_disabled; /* the user requests 1, the cost model more */
   bool own_remainder;       /* the last iterations are a stage of their own, not executed by the
@@ -268,6 +272,16 @@ enum tgt_operation_index vcost_operation(enum op op);
 
 /* Phases 4 to 6: chooses factor, interleave count and epilogue, and emits remarks about them. */
 enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p);
+
+/* Remarks (vreport.c): a message about the loop; a refusal; a price; the chosen candidate and the
+ * next best; that registers limit occupancy to so many warps; a vectorized loop. */
+void vreport_text(const struct vector_loop *v, enum remark_kind kind, const char *name,
+                  const char *message);
+void vreport_refusal(const struct vector_loop *v, enum vector_refusal r);
+void vreport_candidate(const struct vector_loop *v, const struct vector_candidate *c);
+void vreport_choice(const struct vector_loop *v);
+void vreport_occupancy(const struct vector_loop *v, uint32_t warps, uint32_t scalar_warps);
+void vreport_success(const struct vector_loop *v);
 
 enum plan_result { PLAN_DONE, PLAN_OUT_OF_MEMORY, PLAN_NOT_EXPRESSIBLE };
 /* Phase 7: executes the plan. The scalar loop becomes the remainder. NOT_EXPRESSIBLE: the loop is

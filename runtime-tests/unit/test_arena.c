@@ -160,8 +160,10 @@ static void numbers_are_written(void **state) {
   textbuf_char(&b, ' ');
   textbuf_hex(&b, 0xab, 4, true);
   textbuf_format(&b, " %s %U %D %c %%", "s", UINT64_C(7), INT64_C(-7), 'c');
+  textbuf_format(&b, " %M %M %M %M", INT64_C(32000), INT64_C(6562), INT64_C(-50), INT64_C(10));
   textbuf_char(&b, '\0');
-  assert_string_equal(b.bytes, "18446744073709551615 -9223372036854775808 00AB s 7 -7 c %");
+  assert_string_equal(
+      b.bytes, "18446744073709551615 -9223372036854775808 00AB s 7 -7 c % 32.0 6.562 -0.05 0.01");
   arena_free(&a);
 }
 
