@@ -503,7 +503,8 @@ static void choose_epilogue(struct vector_loop *v, const struct vplan *p,
   uint32_t chunk = v->factor * v->interleave, first = 0, last = chunk - 1;
   int32_t forced = vl_knob(v, KNOB_EPILOGUE_VECTORIZATION_FORCE_VF),
           old = vl_knob(v, KNOB_FORCE_SCALAR_EPILOGUE);
-  v->own_remainder = !v->scalar_epilogue && v->body_count <= MAX_REMAINDER && old != 1;
+  v->own_remainder =
+      !v->scalar_epilogue && old != 1 && (old == 0 || v->body_count <= MAX_REMAINDER);
   bool none = !vl_knob(v, KNOB_ENABLE_EPILOGUE_VECTORIZATION) || old == 1 ||
               straight_iterations(v, MAX_STRAIGHT);
   if (v->exact_trips && !v->peel) first = last = (uint32_t)(v->exact_trips % chunk);
