@@ -3,7 +3,9 @@
 #include "api/module.h"
 #include "codegen/codegen.h"
 #include "frontend/link.h"
+#include "ir/print.h"
 #include "ir/verify.h"
+#include "opt/interprocedural/constructors.h"
 #include "opt/memory/expand_masked.h"
 #include "opt/remark.h"
 #include "opt/scalar/expand_integers.h"
@@ -96,6 +98,8 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   if (!m->ir->has_layout)
     datalayout_adopt(&m->ir->layout, triple_pointer_bits(triple.bytes, triple.length), target);
   if (!expand_masked(m->ir)) return NVM_OUT_OF_MEMORY;
+  if (c->knobs.value[KNOB_LOWER_GLOBAL_CTOR_DTOR] && !constructors_lower(m->ir))
+    return NVM_OUT_OF_MEMORY;
   status = expand_integers(m->ir, sink);
   if (status != NVM_OK) return status;
   struct remark_route route = {.module = m};
@@ -117,21 +121,28 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   return status;
 }
 
+/* The module as code generation gets it (knob print-isel-input), to the dump callback. */
+static enum nvm_status print_codegen_input(const struct nvmini_module *m) {
+  struct arena arena;
+  struct textbuf b;
+  arena_init(&arena, context_allocator(m->context));
+  textbuf_init(&b, &arena);
+  textbuf_puts(&b, "*** IR Dump Before isel on [module] ***\n");
+  enum nvm_status status = print_module(m->ir, &b);
+  if (status == NVM_OK) deliver_dump(m->context, (struct nvm_text){b.bytes, b.length});
+  arena_free(&arena);
+  return status;
+}
+
 /* Optimizes, and generates code unless `out` is NULL. */
 static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_target *target,
                                       struct diag_sink *sink, struct textbuf *out) {
   struct pass_result result;
   enum nvm_status status = optimize_module(m, target, sink, &result);
   if (status != NVM_OK) return status;
-  const int32_t *knob = m->context->knobs.value;
-  struct codegen_options options = {
-      .verbose = m->context->verbose,
-      .unreachable_is_trap = !knob[KNOB_EXIT_ON_UNREACHABLE],
-      .relaxed_atomics = knob[KNOB_RELAXED_ATOMICS],
-      .no_reflect = !knob[KNOB_REFLECT_ENABLE],
-      .exact_log2 = !knob[KNOB_APPROX_LOG2F32],
-      .wide_byval_params = knob[KNOB_FORCE_MIN_BYVAL_PARAM_ALIGN] != 0,
-  };
+  struct codegen_options options = {.verbose = m->context->verbose, .knobs = &m->context->knobs};
+  if (out && m->context->knobs.value[KNOB_PRINT_ISEL_INPUT]) status = print_codegen_input(m);
+  if (status != NVM_OK) return status;
   uint64_t begin = context_clock(m->context);
   if (out) status = codegen_module(m->ir, target, &options, sink, out);
   context_add_time(m->context, PHASE_CODEGEN, begin);

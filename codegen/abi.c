@@ -147,7 +147,8 @@ static struct passing pass_byval(struct lower *l, const struct abi *abi, uint32_
   if (more > p.align) p.align = more;
   p.is_byval = true;
   p.pointer_align = written ? written : p.align; /* the callee's copy may have more */
-  if (l->options->wide_byval_params && p.align < 4 && !is_kernel(l, abi)) p.align = 4;
+  if (lower_knob(l, KNOB_FORCE_MIN_BYVAL_PARAM_ALIGN) && p.align < 4 && !is_kernel(l, abi))
+    p.align = 4;
   return p;
 }
 

@@ -135,7 +135,7 @@ static void relax(struct atomic *a) {
   a->is_relaxed = a->order == ORDER_SEQ_CST && a->scope == 0 && l->relaxed_atomics;
   if (!a->is_relaxed) return;
   a->order = ORDER_MONOTONIC;
-  if (l->options->relaxed_atomics < 0 && !l->noted_relaxed)
+  if (lower_knob(l, KNOB_RELAXED_ATOMICS) < 0 && !l->noted_relaxed)
     diag_report(l->sink, DIAG_RELAXED_ATOMICS, report_place(l), NULL, 0);
   l->noted_relaxed = true;
 }

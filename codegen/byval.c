@@ -82,6 +82,7 @@ void byval_plan(struct lower *l, const struct parameter *parameters, uint32_t co
   bool any = false;
   bool *candidate = arena_alloc(&l->function_arena, count * sizeof *candidate);
   l->byval = NULL;
+  if (!lower_knob(l, KNOB_LOWER_FUNC_ARGS)) return;
   for (uint32_t a = 0; candidate && a < count; a++) {
     const struct passing *p = &parameters[a].how;
     candidate[a] = p->is_byval && p->kind == PASS_BYTES &&

@@ -385,12 +385,13 @@ void coalesce_function(struct lower *l) {
   struct arena *arena = &l->function_arena;
   struct coalescer c = {.l = l, .steps_left = 64 * ((uint64_t)f->insts.count + f->blocks.count)};
   uint32_t insts = f->insts.count, blocks = f->blocks.count;
+  int32_t method = lower_knob(l, KNOB_USEDESSA);
   bool any = false;
   FOR_EACH_BLOCK (f, b) {
     any |= phi_in_block(l, b);
     FOR_EACH_INST (f, b, i) any |= is_assembly(l, i);
   }
-  if (!any) return;
+  if (!any || method == 0) return;
   c.position = arena_alloc(arena, insts * sizeof *c.position);
   c.number = arena_alloc(arena, insts * sizeof *c.number);
   c.entered = arena_alloc(arena, blocks * sizeof *c.entered);
@@ -416,7 +417,7 @@ void coalesce_function(struct lower *l) {
   for (uint32_t n = 1; n < c.candidates.count && !arena->failed; n++) find_live(&c, n);
   if (arena->failed) return;
   join_operands(&c, true);
-  join_operands(&c, false);
+  if (method == 2) join_operands(&c, false);
   share_registers(&c);
   for (uint32_t n = 0; n < c.assemblies.count; n++) share_results(l, &c.assemblies.data[n]);
 }

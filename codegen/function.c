@@ -98,7 +98,7 @@ static void lower_br(struct lower *l, const struct nvm_inst *i) {
 }
 
 static void lower_unreachable(struct lower *l) {
-  emit0(l, l->options->unreachable_is_trap ? PTX_TRAP : PTX_EXIT, NULL);
+  emit0(l, lower_knob(l, KNOB_EXIT_ON_UNREACHABLE) ? PTX_EXIT : PTX_TRAP, NULL);
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */

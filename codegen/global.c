@@ -388,7 +388,9 @@ enum nvm_status global_write_all(struct lower *l, const bool *used) {
     uint32_t index = value_index(symbol);
     const struct nvm_global *g = &l->module->globals.data[index];
     if (is_constructor_list(l, g))
-      refuse(&v, g, "constructors of global objects", "nothing on the device would run them");
+      refuse(
+          &v, g, "constructors of global objects",
+          "nothing on the device would run them (see `nvmini knobs nvptx-lower-global-ctor-dtor`)");
     if (g->is_ifunc) refuse(&v, g, "an ifunc", "PTX has no resolvers");
     if (v.state[index] != STATE_NEW || !is_written(&v, index)) continue;
     if (!write_with_references(&v, index)) return NVM_OUT_OF_MEMORY;

@@ -253,7 +253,7 @@ static void refuse_math(struct lower *l, const struct nvm_inst *i, bool is_doubl
 void intrinsic_lower_approximate(struct lower *l, const struct nvm_inst *i, int argument) {
   bool is_double = type_equal(type_scalar(&l->module->types, i->type), TYPE_DOUBLE);
   bool allowed = i->flags & INST_AFN || argument == APPROX_EXP2 ||
-                 (argument == APPROX_LOG2 && !l->options->exact_log2);
+                 (argument == APPROX_LOG2 && lower_knob(l, KNOB_APPROX_LOG2F32));
   bool has_tanh = emit_has(l, PTX_TANH, PTX_MODS(PTX_MOD_APPROX, PTX_MOD_F32));
   bool has = argument != APPROX_NONE && (argument != APPROX_TANH || has_tanh);
   if (is_double || !allowed || !has) refuse_math(l, i, is_double);

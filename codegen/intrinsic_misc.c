@@ -76,7 +76,8 @@ void intrinsic_lower_reflect(struct lower *l, const struct nvm_inst *i) {
     report_refuse(l, intrinsic_call_name(l, i), "its argument is not a constant string");
   else
     intrinsic_set_number(
-        l, i, l->options->no_reflect ? 0 : (int64_t)reflect_answer(l->target, l->f, key));
+        l, i,
+        lower_knob(l, KNOB_REFLECT_ENABLE) ? (int64_t)reflect_answer(l->target, l->f, key) : 0);
 }
 
 /* --- Memory --- */

@@ -111,4 +111,8 @@ struct lower {
   bool refused; /* an error in this function was reported */
 };
 
+static inline int32_t lower_knob(const struct lower *l, enum knob knob) {
+  return l->options->knobs->value[knob];
+}
+
 #endif

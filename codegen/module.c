@@ -299,7 +299,7 @@ enum nvm_status codegen_module(struct nvm_module *m, const struct nvm_target *ta
   arena_init_reused(&l.function_arena, m->arena.allocator);
   l.ptx = (struct ptx_module){.arena = &l.arena, .strings = &m->strings};
   l.ptx_needed = tgt_ptx_for(target->cpu);
-  l.relaxed_atomics = atomic_is_relaxed_module(m, options->relaxed_atomics);
+  l.relaxed_atomics = atomic_is_relaxed_module(m, options->knobs->value[KNOB_RELAXED_ATOMICS]);
   l.invariant_load = module_str(m, "invariant.load");
   enum nvm_status status = write_module(&l);
   bool failed =

@@ -256,10 +256,15 @@ bool datalayout_compatible(const char *a, size_t a_length, const char *b, size_t
   return same_layout(&out, &first, &second);
 }
 
+static void shorten_pointers(struct nvm_layout *layout, const struct nvm_target *target) {
+  if (target->short_shared_pointers) layout->pointer_bits[3] = 32;
+  if (target->short_pointers) layout->pointer_bits[4] = layout->pointer_bits[5] = 32;
+}
+
 void datalayout_adopt(struct nvm_layout *layout, unsigned pointer_bits,
                       const struct nvm_target *target) {
   for (int i = 0; i < LAYOUT_POINTERS; i++) layout->pointer_bits[i] = pointer_bits == 32 ? 32 : 64;
-  if (target->short_shared_pointers) layout->pointer_bits[3] = 32;
+  shorten_pointers(layout, target);
 }
 
 struct nvm_target datalayout_target(const struct nvm_layout *layout,
@@ -280,7 +285,7 @@ bool datalayout_agrees(const struct nvm_layout *layout, const struct nvm_target 
   struct textbuf out;
   textbuf_init_fixed(&out, why, size);
   wanted.pointer_bits[0] = target->pointer_bits;
-  if (target->short_shared_pointers) wanted.pointer_bits[3] = 32;
+  shorten_pointers(&wanted, target);
   if (!target->short_shared_pointers && target->pointer_bits == 64) wanted.pointer_bits[3] = 64;
   return same_layout(&out, layout, &wanted);
 }

@@ -58,7 +58,7 @@ bool datalayout_compatible(const char *a, size_t a_length, const char *b, size_t
                            char *why, size_t size);
 
 /* Sets the pointer sizes of a module without layout: 64 or 32 bits by its triple (0: 64), for
- * shared memory as in the target. */
+ * shared, constant and local memory as in the target. */
 void datalayout_adopt(struct nvm_layout *layout, unsigned pointer_bits,
                       const struct nvm_target *target);
 

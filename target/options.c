@@ -53,7 +53,8 @@ void tgt_set_knob(struct tgt_options *options, enum knob knob, int32_t value) {
   if (knob == KNOB_PREC_DIVF32) tgt_set_group(options, "prec-divf32", (unsigned)value, NULL);
   if (knob == KNOB_PREC_SQRTF32) tgt_set_group(options, "prec-sqrtf32", (unsigned)value, NULL);
   if (knob == KNOB_WIDE_ACCESSES) options->narrow_accesses = !value;
-  if (knob == KNOB_SHARED_32_BIT)
+  if (knob == KNOB_SHORT_PTR) options->short_pointers = value != 0;
+  if (knob == KNOB_SHARED_32_BIT || (knob == KNOB_SHORT_PTR && value))
     set_feature(options, tgt_find_feature("sharedmem32bitptr", 17), value != 0);
 }
 

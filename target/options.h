@@ -19,6 +19,7 @@ struct tgt_options {
   bool ftz;
   bool debug;
   bool narrow_accesses; /* knob enable-256-bit-load-store=0 */
+  bool short_pointers;  /* knob nvptx-short-ptr */
 };
 
 /* The defaults: no CPU, -O3, 64-bit pointers, PTX version automatic, fma-level=2, prec-divf32=2,

@@ -161,6 +161,7 @@ enum tgt_status tgt_init(struct nvm_target *target, const struct tgt_options *op
       .ftz = options->ftz,
       .debug = options->debug,
       .narrow_accesses = options->narrow_accesses,
+      .short_pointers = options->short_pointers,
   };
   for (int i = 0; i < TGT_FEATURE_WORDS; i++)
     t.bits[i] = (cpu->implies[i] & ~options->removed[i]) | options->added[i];

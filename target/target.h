@@ -163,6 +163,7 @@ struct nvm_target {
   bool ftz;                   /* f32 denormals are flushed */
   bool has_tmem;              /* bit TGT_FEATURE_TMEM, for hot paths */
   bool short_shared_pointers; /* bit TGT_FEATURE_SHAREDMEM32BITPTR: shared pointers are 32 bits */
+  bool short_pointers;        /* constant and local pointers are 32 bits too (knob) */
   bool long_shared_pointers;  /* the options disable sharedmem32bitptr */
   bool debug;                 /* -g */
   bool narrow_accesses;       /* no 256-bit accesses (knob) */

@@ -14,10 +14,10 @@
  * Cost:      linear in edges into such blocks times MAX_INSTS.
  * Omits:     blocks that would have to be copied; loop headers, as blocks and as targets, and loop
  *            exits: code before the exit would leave the loop with it, and a lane that holds a
- *            lock would wait for those that spin on it. Threading moves the reconvergence point of
- *            the block's threads: not done if a convergent operation may follow (LLVM does not
- *            thread for GPUs at all).
- * Tests:     check/opt/jump-threading.nvir. */
+ *            lock would wait for those that spin on it (the knob
+ *            disable-nvptx-require-structured-cfg permits both). Threading moves the reconvergence
+ * point of the block's threads: not done if a convergent operation may follow (LLVM does not thread
+ * for GPUs at all). Tests:     check/opt/jump-threading.nvir. */
 #include "ir/dominance.h"
 #include "ir/eval.h"
 #include "analysis/loops.h"
@@ -215,7 +215,9 @@ static bool can_enter(const struct threader *t, struct nvm_block from, struct nv
 
 static bool can_thread(struct threader *t, struct nvm_block from, struct nvm_block to) {
   return can_enter(t, from, to) && !t->convergent[to.index] &&
-         t->loops.innermost[to.index] == t->loops.innermost[t->block.index] && !used_far(t);
+         (t->loops.innermost[to.index] == t->loops.innermost[t->block.index] ||
+          t->env->knobs->value[KNOB_UNSTRUCTURED_CFG]) &&
+         !used_far(t);
 }
 
 /* Blocks that test a condition again:

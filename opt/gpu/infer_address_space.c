@@ -6,8 +6,8 @@
  *            select, casts) that accesses or comparisons depend on: unknown, one space, generic.
  *            The sources are casts from a space, variables, and what the host passes to a CUDA
  *            kernel: its pointer parameters, and pointers loaded from byval parameters that are
- *            only read, are global. Expressions that reach an access change their type in place;
- *            other users get a cast back to generic. In infer-local, variables of the frame are
+ *            only read, are global (knobs ias-*). Expressions that reach an access change their
+ * type in place; other users get a cast back to generic. In infer-local, variables of the frame are
  *            sources too, and become .local themselves; it runs after the last sroa.
  * Requires:  nothing.
  * Preserves: the control flow.
@@ -47,9 +47,9 @@ struct inferrer {
   VEC(struct nvm_inst_id) expressions; /* those REACHED, users mostly before operands */
   VEC(struct nvm_inst_id) work;
   bool any_retyped; /* an expression changes its type */
-  bool *written;    /* by argument: byval and perhaps stored to (where parameters are global) */
-  bool parameters_global;
-  bool locals;                    /* allocas are expressions of space LOCAL */
+  bool *written;    /* by argument: byval and perhaps stored to (where members are global) */
+  bool parameters_global, members_global; /* pointers that are, or are in, kernel parameters */
+  bool locals;                            /* allocas are expressions of space LOCAL */
   struct nvm_inst_id *after_phis; /* by block: the first instruction after its phis, 0: not known;
                                    * NULL: not allocated */
   struct nvm_value *cast_of; /* by instruction, then by argument: its cast; NULL: not allocated */
@@ -97,7 +97,7 @@ static bool is_byval(const struct inferrer *g, uint32_t arg) {
 /* Whether i loads a pointer from a byval parameter of a kernel that is not written: it comes from
  * the host. */
 static bool is_passed_pointer(const struct inferrer *g, const struct nvm_inst *i) {
-  if (i->op != OP_LOAD || !g->parameters_global) return false;
+  if (i->op != OP_LOAD || !g->members_global) return false;
   struct nvm_value object = alias_underlying_object(g->f, inst_operand(g->f, i, 0));
   return value_kind(object) == VALUE_ARG && is_byval(g, value_index(object)) &&
          !g->written[value_index(object)];
@@ -108,7 +108,7 @@ static bool find_written(struct inferrer *g) {
   uint32_t count = function_arg_count(f), candidates = 0;
   g->written = arena_alloc(g->arena, count + 1);
   if (!g->written) return false;
-  for (uint32_t k = 0; g->parameters_global && k < count; k++) candidates += is_byval(g, k);
+  for (uint32_t k = 0; g->members_global && k < count; k++) candidates += is_byval(g, k);
   if (candidates == 0) return true;
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i) {
@@ -426,12 +426,14 @@ static void change(struct inferrer *g) {
 static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool locals,
                            bool *changed) {
   const struct nvm_layout *l = &f->module->layout;
+  const int32_t *knob = env->knobs->value;
   struct inferrer g = {
       .f = f,
       .arena = env->arena,
       .size = f->insts.count,
       .locals = locals && layout_pointer_bits(l, LOCAL) == layout_pointer_bits(l, GENERIC),
-      .parameters_global = alias_parameters_are_global(f)};
+      .parameters_global = knob[KNOB_PARAM_POINTS_TO_GLOBAL] && alias_parameters_are_global(f),
+      .members_global = knob[KNOB_STRONG_GLOBAL_ASSUMPTIONS] && alias_parameters_are_global(f)};
   g.state = arena_alloc(env->arena, g.size);
   if (!g.state || !find_accesses(&g)) return NVM_OUT_OF_MEMORY;
   if (g.accesses.count == 0) return NVM_OK;

@@ -16,13 +16,13 @@
  *            rounds. Hints (llvm.loop.unroll.full, .count, .enable, .disable) override costs.
  *            Unrolled loops get .disable, which code generation prints as .pragma "nounroll"; so
  *            do innermost loops with fewer than FEW_REGISTERS free registers, since ptxas would
- *            unroll them.
+ *            unroll them; the knob reg-target-adjust moves this limit.
  * Requires:  loop-simplify, lcssa; loop-rotate for exact and runtime.
  * Preserves: convergent operations: threads that are converged in an iteration remain so; a loop
  *            with such operations gets no remainder loop.
  * Cost:      linear in the resulting code, which the limits bound.
  * Omits:     peeling; loops with several exits, except for full unrolling.
- * Tests:     check/opt/unroll-*. */
+ * Tests:     check/opt/unroll*. */
 #include "analysis/pressure.h"
 #include "ir/build.h"
 #include "analysis/scev.h"
@@ -361,7 +361,8 @@ static bool is_hinted(const struct nvm_function *f, const struct loop *l) {
  * is computed only in functions with many more values. */
 static bool keep_rolled(struct unroller *u) {
   const struct nvm_function *f = u->f;
-  uint32_t most = tgt_limit(u->env->target->cpu, TGT_LIMIT_REGISTERS_PER_THREAD) - FEW_REGISTERS,
+  uint32_t most = tgt_limit(u->env->target->cpu, TGT_LIMIT_REGISTERS_PER_THREAD) - FEW_REGISTERS +
+                  (uint32_t)u->env->knobs->value[KNOB_REG_TARGET_ADJUST],
            all = 0, enough = 8 * most;
   struct pressure p;
   const struct loops *l = &u->nest.loops;

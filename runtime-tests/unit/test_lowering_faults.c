@@ -30,7 +30,8 @@ static void put_argument(struct nvm_function *f, enum op op, uint32_t argument) 
 static enum nvm_status lower(int kind, char *message, size_t room) {
   struct nvm_module *m = module_create(nvm_default_allocator, 0);
   struct nvm_target target = fixture_target("sm_90", NULL);
-  struct codegen_options options = {.relaxed_atomics = -1};
+  struct knobs knobs = knobs_initial();
+  struct codegen_options options = {.knobs = &knobs};
   struct arena arena;
   struct diag_sink sink;
   struct textbuf out;
