@@ -66,6 +66,7 @@ enum vector_refusal legality_check_shape(struct vector_loop *v) {
   if (block_is_none(l->exiting)) { /* several exits: one of them cannot be counted */
     uint32_t exits = find_early_exit(v);
     struct nvm_inst_id leave = block_terminator(v->f, v->early.index ? v->early : l->latch);
+    if (exits == 0) return vl_refuse(v, leave, VECTOR_TRIP_COUNT);
     if (!vl_knob(v, KNOB_ENABLE_EARLY_EXIT_VECTORIZATION))
       return vl_refuse(v, leave, VECTOR_EARLY_EXIT_DISABLED);
     if (exits != 2 || !is_tested_search(v)) return vl_refuse(v, leave, VECTOR_EARLY_EXIT);
