@@ -1,10 +1,12 @@
-/* Parsing the command line by the tables of options, and everything printed from them. */
+/* Parsing the command line by the tables of options. Help is in help.c, completion in completion.c.
+ */
 #include "driver/options.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "nvmini.h"
+#include "support/knobs.h"
 #include "support/nearest.h"
 #include "support/options.h"
 
@@ -17,11 +19,7 @@ enum {
   IN_ALL = (1 << COMMAND_COUNT) - 1,
 };
 
-static const struct {
-  const char *name, *operands;
-  int min, max;
-  const char *help;
-} commands[COMMAND_COUNT] = {
+static const struct command_row commands[COMMAND_COUNT] = {
 #define COMMAND(id, name, operands, min, max, help) {name, operands, min, max, help},
 #define OPTION(id, commands, name, value, initial, nvvm, llvm, help)
 #include "driver/options.def"
@@ -42,7 +40,13 @@ static const struct command_option {
 #undef OPTION
 };
 
-static bool takes(enum command c, int option) { return options[option].commands >> c & 1; }
+const struct command_row *command_row(enum command c) { return &commands[c]; }
+
+const struct option_row *options_row(enum option_id id) { return &options[id].row; }
+
+bool options_takes(enum command c, enum option_id id) { return options[id].commands >> c & 1; }
+
+static bool takes(enum command c, int option) { return options_takes(c, (enum option_id)option); }
 
 enum command command_find(const char *name) {
   int c = 0;
@@ -88,42 +92,104 @@ static int unknown_command(const char *word) {
   return see_help("");
 }
 
-/* Whether `word` is one of the spellings "a|b" of another compiler, whose values may follow =. */
-static bool is_spelling(const char *list, const char *word) {
-  size_t length = strlen(word);
-  for (const char *at = list; *at; at += strcspn(at, "|"), at += *at == '|')
-    if (strcspn(at, "=|") == length && strncmp(at, word, length) == 0) return true;
+/* ---- Spellings of other tools ---- */
+
+/* A word of the command line as one option of the tables. */
+struct spelled {
+  int option;          /* OPTION_COUNT: none */
+  const char *value;   /* after =, or glued to a letter; NULL: none */
+  const char *libnvvm; /* "-ftz=0|1" if the word has libNVVM's spelling, otherwise NULL */
+};
+
+/* Whether `word`, up to =, is `name`, `length` bytes; *value: what follows =, or NULL. */
+static bool is_word(const char *word, const char *name, size_t length, const char **value) {
+  if (strncmp(word, name, length) != 0 || (word[length] != '\0' && word[length] != '='))
+    return false;
+  *value = word[length] == '=' ? word + length + 1 : NULL;
+  return true;
+}
+
+/* libNVVM's -name=value; the same name with a blank before the value, unless that is our option
+ * with one dash: -ftz. */
+static bool is_libnvvm(const struct option_row *row, const char *word, const char **value) {
+  size_t length = strcspn(row->nvvm, "=");
+  if (row->nvvm[length] == '\0' || !is_word(word, row->nvvm, length, value)) return false;
+  return *value != NULL || option_needs_value(row) || strcmp(word, row->name + 1) != 0;
+}
+
+/* Our name, in full. */
+static bool is_name(const struct option_row *row, const char *word, const char **value) {
+  return is_word(word, row->name, strlen(row->name), value);
+}
+
+/* Our name with one dash, or LLVM's with one or two. */
+static bool is_llvm(const struct option_row *row, const char *word, const char **value) {
+  if (strncmp(row->name, "--", 2) == 0 &&
+      is_word(word, row->name + 1, strlen(row->name) - 1, value))
+    return true;
+  const char *dashed = strncmp(word, "--", 2) == 0 ? word + 1 : word;
+  for (const char *at = row->llvm; *at; at += strcspn(at, "|"), at += *at == '|')
+    if (is_word(dashed, at, strcspn(at, "|"), value)) return true;
   return false;
 }
 
+/* The option that `word` spells; our own short options with a value glued to them come last, since
+ * -opt-bisect-limit=3 is not the file pt-bisect-limit=3. */
+static struct spelled find_option(enum command c, const char *word) {
+  typedef bool matches(const struct option_row *row, const char *word, const char **value);
+  static matches *const spellings[] = {is_libnvvm, is_name, is_llvm, option_matches};
+  struct spelled s = {.option = OPTION_COUNT};
+  for (size_t k = 0; k < sizeof spellings / sizeof *spellings; k++)
+    for (int i = 0; i < OPTION_COUNT; i++) {
+      if (!takes(c, i) || !spellings[k](&options[i].row, word, &s.value)) continue;
+      s.option = i;
+      s.libnvvm = k == 0 ? options[i].row.nvvm : NULL;
+      return s;
+    }
+  return s;
+}
+
+/* Options of other tools, and what does the same here. */
+static const struct {
+  const char *word, *use;
+} foreign[] = {
+    {"-emit-llvm", "--emit ir"},
+    {"-filetype", "--emit (the output is always text)"},
+    {"-c", "--emit ptx; ptxas makes objects"},
+    {"-ptx", "--emit ptx, the default"},
+    {"-use_fast_math", "--ftz --prec-div 0 --prec-sqrt 0 --fma-level 2"},
+    {"-fmad", "--fma-level"},
+    {"-ffp-contract", "--fma-level"},
+    {"-Ofast", "-O3"},
+    {"-v", "--time-passes or --stats"},
+    {"-lto", "`nvmini link`"},
+    {"-stop-after", "--passes"},
+};
+
+/* The hint for an option that the command lacks; "": none. `name` has one dash. */
+static void find_hint(const char *name, char *hint, size_t size) {
+  bool is_level = strncmp(name, "-O", 2) == 0 && strspn(name + 2, "0123456789") == strlen(name + 2);
+  snprintf(hint, size, "%s", is_level ? "-O0 to -O3" : "");
+  for (size_t k = 0; k < sizeof foreign / sizeof *foreign; k++)
+    if (strcmp(foreign[k].word, name) == 0) snprintf(hint, size, "%s", foreign[k].use);
+  for (int k = 0; k < KNOB_COUNT; k++)
+    if (strcmp(knobs_row((enum knob)k)->name, name + 1) == 0)
+      snprintf(hint, size, "--knob %s=N", name + 1);
+}
+
 static int unknown_option(enum command c, const char *word) {
-  char what[LONGEST_WORD + 1], name[LONGEST_WORD + 1];
+  char what[LONGEST_WORD + 1], name[LONGEST_WORD + 1], hint[LONGEST_WORD + 16];
   const char *names[OPTION_COUNT];
   size_t length = strcspn(word, "="), count = 0;
   snprintf(name, sizeof name, "%.*s", (int)(length < LONGEST_WORD ? length : LONGEST_WORD), word);
   snprintf(what, sizeof what, "`%s` has no option", commands[c].name);
-  for (int i = 0; i < OPTION_COUNT; i++) {
-    const struct option_row *row = &options[i].row;
-    if (!takes(c, i)) continue;
-    names[count++] = row->name;
-    if (!is_spelling(row->nvvm, name) && !is_spelling(row->llvm, name)) continue;
-    fprintf(stderr, "nvmini: error: %s '%s'; use %s\n", what, name,
-            i == OPTION_O3 ? "-O0 to -O3" : row->name);
-    return see_help(commands[c].name);
-  }
-  options_unknown(what, name, names, count);
+  find_hint(strncmp(name, "--", 2) == 0 ? name + 1 : name, hint, sizeof hint);
+  for (int i = 0; i < OPTION_COUNT; i++)
+    if (takes(c, i)) names[count++] = options[i].row.name;
+  if (*hint != '\0' && takes(c, OPTION_O3))
+    fprintf(stderr, "nvmini: error: %s '%s'; use %s\n", what, name, hint);
+  else options_unknown(what, name, names, count);
   return see_help(commands[c].name);
-}
-
-/* The option of command c that `word` spells, and its value as option_matches() returns it. */
-static int find_option(enum command c, const char *word, const char **value) {
-  int i = 0;
-  for (; i < OPTION_COUNT; i++) {
-    /* -opt=3 is libNVVM's option, not the file pt=3 */
-    bool is_other = i == OPTION_OUTPUT && word[2] != '=' && strchr(word, '=') != NULL;
-    if (takes(c, i) && !is_other && option_matches(&options[i].row, word, value)) break;
-  }
-  return i;
 }
 
 bool options_add(struct options *o, enum option_id id, const char *value) {
@@ -134,24 +200,55 @@ bool options_add(struct options *o, enum option_id id, const char *value) {
   if (id >= OPTION_O0 && id <= OPTION_OFC)
     for (int level = OPTION_O0; level <= OPTION_OFC; level++) o->values[level] = NULL;
   o->values[id] = value;
-  o->given[o->given_count++] = (struct option_given){id, value};
+  o->given[o->given_count++] = (struct option_given){.id = id, .value = value};
   return true;
 }
 
-/* Takes option i, with the value that was given with it (NULL: none) or with the next word. */
-static int take_option(struct options *o, int i, const char *value, int argc, char **argv,
-                       int *at) {
-  const struct option_row *row = &options[i].row;
+/* Ends the line of an error about a value. libNVVM's option and ours can have different values. */
+static void say_other_spelling(const struct option_row *row, const struct spelled *s) {
+  if (row->nvvm[0] == '\0' || strchr(row->nvvm, '|') == NULL) fputc('\n', stderr);
+  else if (row == &options[OPTION_O3].row) fputs("; nvmini's options are -O0 to -O3\n", stderr);
+  else if (s->libnvvm != NULL && option_needs_value(row))
+    fprintf(stderr, "; nvmini's option is %s %s\n", row->name, row->value);
+  else if (s->libnvvm != NULL) fprintf(stderr, "; nvmini's option is %s\n", row->name);
+  else fprintf(stderr, "; libNVVM's option is %s\n", row->nvvm);
+}
+
+/* Checks the value by the row, or by libNVVM's spelling "-ftz=0|1". False after a message. */
+static bool check_value(const struct option_row *row, const struct spelled *s, const char *value) {
+  char name[LONGEST_WORD + 1];
+  struct option_row as = *row;
   struct arena arena;
   struct textbuf message;
-  if (option_needs_value(row) && value == NULL && *at + 1 < argc) value = argv[++*at];
+  if (s->libnvvm != NULL) {
+    size_t length = strcspn(s->libnvvm, "=");
+    snprintf(name, sizeof name, "%.*s", (int)length, s->libnvvm);
+    as.name = name;
+    as.value = s->libnvvm + length + 1;
+  }
   arena_init(&arena, nvm_default_allocator);
   textbuf_init(&message, &arena);
-  bool valid = option_check_value(row, value, &message);
-  if (!valid) fprintf(stderr, "nvmini: error: %.*s\n", (int)message.length, message.bytes);
+  bool valid = option_check_value(&as, value, &message);
+  if (!valid) fprintf(stderr, "nvmini: error: %.*s", (int)message.length, message.bytes);
+  if (!valid) say_other_spelling(row, s);
   arena_free(&arena);
-  if (!valid) return see_help(commands[o->command].name);
-  return options_add(o, (enum option_id)i, value == NULL ? "" : value) ? EXIT_DONE : EXIT_USAGE;
+  return valid;
+}
+
+/* Takes an option, with the value that was given with it or with the next word. */
+static int take_option(struct options *o, struct spelled s, int argc, char **argv, int *at) {
+  const struct option_row *row = &options[s.option].row;
+  bool needs = s.libnvvm != NULL || option_needs_value(row);
+  if (needs && s.value == NULL && *at + 1 < argc) s.value = argv[++*at];
+  bool is_level = s.option == OPTION_O3 && s.libnvvm != NULL;
+  /* nvcc's -arch takes sm_90 */
+  if (s.option == OPTION_CPU && s.value != NULL && strncmp(s.value, "compute_", 8) != 0)
+    s.libnvvm = NULL;
+  if (!check_value(row, &s, s.value)) return see_help(commands[o->command].name);
+  if (is_level) s = (struct spelled){.option = OPTION_O0 + (*s.value - '0')};
+  if (!options_add(o, (enum option_id)s.option, s.value == NULL ? "" : s.value)) return EXIT_USAGE;
+  o->given[o->given_count - 1].libnvvm = s.libnvvm;
+  return EXIT_DONE;
 }
 
 static int check_operands(const struct options *o) {
@@ -192,10 +289,9 @@ int options_parse(struct options *o, int argc, char **argv) {
     only_operands = strcmp(word, "--") == 0;
     if (only_operands) continue;
     if (strcmp(word, "-h") == 0) word = "--help";
-    const char *value = NULL;
-    int i = find_option(o->command, word, &value);
-    if (i == OPTION_COUNT) return unknown_option(o->command, word);
-    int status = take_option(o, i, value, argc, argv, &at);
+    struct spelled s = find_option(o->command, word);
+    if (s.option == OPTION_COUNT) return unknown_option(o->command, word);
+    int status = take_option(o, s, argc, argv, &at);
     if (status != EXIT_DONE) return status;
   }
   return check_operands(o);
@@ -207,15 +303,16 @@ const char *options_value(const struct options *o, enum option_id id) {
   return o->values[id] != NULL ? o->values[id] : options[id].row.initial;
 }
 
-/* "--cpu=sm_90a", "-Wno-x", "--ftz" */
+/* "--cpu=sm_90a", "-Wno-x", "--ftz", "-ftz=1" */
 static enum nvmini_status set_library(const struct option_given *given,
                                       struct nvmini_context *context) {
-  const struct option_row *row = &options[given->id].row;
-  const char *equals = *given->value == '\0' || strlen(row->name) == 2 ? "" : "=";
-  size_t size = strlen(row->name) + strlen(given->value) + sizeof "=";
+  const char *name = given->libnvvm ? given->libnvvm : options[given->id].row.name;
+  size_t length = strcspn(name, "=");
+  const char *equals = *given->value == '\0' || length == 2 ? "" : "=";
+  size_t size = length + strlen(given->value) + sizeof "=";
   char *text = malloc(size);
   if (text == NULL) return NVMINI_OUT_OF_MEMORY;
-  snprintf(text, size, "%s%s%s", row->name, equals, given->value);
+  snprintf(text, size, "%.*s%s%s", (int)length, name, equals, given->value);
   enum nvmini_status status = nvmini_set_option(context, text);
   free(text);
   return status;
@@ -229,123 +326,4 @@ enum nvmini_status options_set_library(const struct options *o, struct nvmini_co
     if (*failed > OPTION_LAST_OF_COMMAND) status = set_library(&o->given[i], context);
   }
   return status;
-}
-
-/* ---- Help ---- */
-
-static void option_help(FILE *out, const struct option_row *row) {
-  char syntax[64];
-  bool separate = option_needs_value(row);
-  snprintf(syntax, sizeof syntax, "%s%s%s", row->name, separate ? " " : "", row->value);
-  fprintf(out, "  %-26s%s%s", syntax, strlen(syntax) > 26 ? "\n                             " : " ",
-          row->help);
-  if (row->initial[0] != '\0') fprintf(out, " (default: %s)", row->initial);
-  fputc('\n', out);
-}
-
-static void command_help(FILE *out, enum command c) {
-  const char *operands = commands[c].operands, *heading = "\nCompiler options:\n";
-  fprintf(out, "nvmini %s [OPTION...]%s%s\n\n  %s\n\nOptions:\n", commands[c].name,
-          operands[0] == '\0' ? "" : " ", operands, commands[c].help);
-  for (int i = 0; i < OPTION_COUNT; i++) {
-    if (!takes(c, i)) continue;
-    if (i > OPTION_LAST_OF_COMMAND) fputs(heading, out), heading = "";
-    option_help(out, &options[i].row);
-  }
-  if (strncmp(operands, "FILE", 4) == 0) fputs("\nFILE may be - for standard input.\n", out);
-}
-
-#define EXIT_STATUSES "0 success, 1 input refused, 2 wrong usage, 70 internal compiler error.\n"
-
-void options_help(FILE *out, enum command c) {
-  if (c != COMMAND_COUNT) {
-    command_help(out, c);
-    return;
-  }
-  fputs("nvmini COMMAND [OPTION...] [OPERAND...]\n\n", out);
-  for (int i = 0; i < COMMAND_COUNT; i++) {
-    char syntax[64];
-    snprintf(syntax, sizeof syntax, "%s %s", commands[i].name, commands[i].operands);
-    fprintf(out, "  %-22s %s\n", syntax, commands[i].help);
-  }
-  fputs("\n`nvmini COMMAND --help` lists its options.\nExit status: " EXIT_STATUSES, out);
-}
-
-/* Escapes text for roff. */
-static void roff_text(FILE *out, const char *text) {
-  for (; *text != '\0'; text++) {
-    if (*text == '-' || *text == '\\') fputc('\\', out);
-    fputc(*text, out);
-  }
-}
-
-void options_man(FILE *out) {
-  fprintf(out, ".TH NVMINI 1 \"\" \"nvmini %s\"\n.SH NAME\nnvmini \\- NVVM IR to PTX compiler\n",
-          nvmini_version());
-  fputs(
-      ".SH SYNOPSIS\n.B nvmini\n.I COMMAND\n[\\fIOPTION\\fR...] [\\fIOPERAND\\fR...]\n"
-      ".SH COMMANDS\n",
-      out);
-  for (int c = 0; c < COMMAND_COUNT; c++) {
-    fprintf(out, ".SS %s ", commands[c].name);
-    roff_text(out, commands[c].operands);
-    fputs("\n", out);
-    roff_text(out, commands[c].help);
-    fputs(".\n", out);
-    for (int i = 0; i < OPTION_COUNT; i++) {
-      const struct option_row *row = &options[i].row;
-      if (!takes((enum command)c, i)) continue;
-      fputs(".TP\n.B ", out);
-      roff_text(out, row->name);
-      fputs(" ", out);
-      roff_text(out, row->value);
-      fputs("\n", out);
-      roff_text(out, row->help);
-      if (row->initial[0] != '\0') {
-        fputs(" (default: ", out);
-        roff_text(out, row->initial);
-        fputs(")", out);
-      }
-      fputs("\n", out);
-    }
-  }
-  fputs(
-      ".SH FILES\nA \\fIFILE\\fR of \\fB\\-\\fR is standard input or output.\n"
-      ".SH EXIT STATUS\n" EXIT_STATUSES
-      ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set and not empty, disables colours in diagnostics.\n",
-      out);
-}
-
-void options_bash_completion(FILE *out) {
-  fputs(
-      "# bash completion for nvmini\n_nvmini() {\n"
-      "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} list=\n"
-      "  case $before in\n",
-      out);
-  for (int i = 0; i < OPTION_COUNT; i++) {
-    const char *value = options[i].row.value;
-    if (strchr(value, '|') == NULL) continue;
-    fprintf(out, "    %s) list='", options[i].row.name);
-    for (; *value != '\0'; value++) fputc(*value == '|' ? ' ' : *value, out);
-    fputs("' ;;\n", out);
-  }
-  fputs(
-      "    --cpu|targets) list=$(nvmini targets 2>/dev/null | sed -n "
-      "'s/^\\(sm_[0-9a-z]*\\).*/\\1/p') ;;\n"
-      "    nvmini|help) list='",
-      out);
-  for (int c = 0; c < COMMAND_COUNT; c++) fprintf(out, "%s%s", c == 0 ? "" : " ", commands[c].name);
-  fputs("' ;;\n  esac\n  if [[ -z $list && $word == -* ]]; then\n    case ${COMP_WORDS[1]} in\n",
-        out);
-  for (int c = 0; c < COMMAND_COUNT; c++) {
-    fprintf(out, "      %s) list='", commands[c].name);
-    for (int i = 0; i < OPTION_COUNT; i++)
-      if (takes((enum command)c, i)) fprintf(out, "%s ", options[i].row.name);
-    fputs("' ;;\n", out);
-  }
-  fputs(
-      "    esac\n  fi\n"
-      "  if [[ -n $list ]]; then COMPREPLY=($(compgen -W \"$list\" -- \"$word\"))\n"
-      "  else COMPREPLY=($(compgen -f -- \"$word\")); fi\n}\ncomplete -F _nvmini nvmini\n",
-      out);
 }

@@ -36,6 +36,7 @@ enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_FAULT = 70 };
 struct option_given {
   enum option_id id;
   const char *value;
+  const char *libnvvm; /* libNVVM's spelling "-ftz=0|1" if it was given so: other values */
 };
 
 enum { OPTIONS_MAX_GIVEN = 256 };
@@ -68,12 +69,24 @@ const char *options_value(const struct options *o, enum option_id id);
 enum nvmini_status options_set_library(const struct options *o, struct nvmini_context *context,
                                        enum option_id *failed);
 
+/* The rows of the tables. */
+struct command_row {
+  const char *name, *operands;
+  int min, max; /* number of operands */
+  const char *help;
+};
+const struct command_row *command_row(enum command c);
+const struct option_row *options_row(enum option_id id);
+bool options_takes(enum command c, enum option_id id);
+
 /* The command of that name, or COMMAND_COUNT. */
 enum command command_find(const char *name);
 
-/* Help of one command; COMMAND_COUNT: the list of commands. */
+/* help.c: help of one command (COMMAND_COUNT: the list of commands), and the man page. */
 void options_help(FILE *out, enum command c);
 void options_man(FILE *out);
+
+/* completion.c: scripts for shells. */
 void options_bash_completion(FILE *out);
 
 /* Prints the error `WHAT 'WORD'` with a suggestion from the names; returns EXIT_USAGE. */
