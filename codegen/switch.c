@@ -6,6 +6,7 @@
 #include "codegen/value.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
   LINEAR_CASES = 3,    /* compared in sequence */
@@ -55,8 +56,18 @@ static struct ptx_operand emit_test(struct switch_lowering *s, uint16_t how,
                           PTX_OPS(s->value[1], high, p));
 }
 
+/* Whether the function has "no-jump-tables"="true" (clang's -fno-jump-tables). */
+static bool forbids_tables(const struct lower *l) {
+  const struct nvm_module *m = l->module;
+  struct nvm_attrset set = attrlist_info(&m->attributes, l->f->attributes)->function;
+  struct nvm_str key = strtab_find(&m->strings, "no-jump-tables", 14);
+  const struct nvm_attr *a = key.index ? attrset_find_string(&m->attributes, set, key) : NULL;
+  return a && strcmp(module_text(m, a->str2).bytes, "true") == 0;
+}
+
 static bool is_dense(const struct switch_lowering *s, uint32_t first, uint32_t count) {
-  if (count < TABLE_CASES || s->wide || !emit_has(s->l, PTX_BRX, PTX_MODS(PTX_MOD_IDX)))
+  if (count < TABLE_CASES || s->wide || !emit_has(s->l, PTX_BRX, PTX_MODS(PTX_MOD_IDX)) ||
+      forbids_tables(s->l))
     return false;
   uint64_t span = s->cases[first + count - 1].value[0] - s->cases[first].value[0];
   return span < TABLE_MAX && span < (uint64_t)count * TABLE_DENSITY;
