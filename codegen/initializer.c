@@ -332,19 +332,20 @@ static void write_row(struct image_writer *p, struct nvm_value v, uint32_t count
 static void write_elements(struct image_writer *p, struct nvm_value v, struct nvm_type type,
                            uint64_t at) {
   const struct type_table *t = &p->l->module->types;
+  const struct nvm_layout *layout = &p->l->module->layout;
   struct nvm_type first = type_element(t, type, 0);
-  if (type_is_vector(t, type) && layout_bits(&p->l->module->layout, t, first) % 8 != 0) {
+  if (type_is_vector(t, type) && layout_bits(layout, t, first) % 8 != 0) {
     write_bits(p, v, type, at);
     return;
   }
   uint32_t count = constant_info(&p->l->module->constants, v)->count;
   if (type_kind(t, type) != TY_STRUCT) {
-    write_row(p, v, count, first, part_element_offset(p->l, type, 1), at);
+    write_row(p, v, count, first, layout_element_offset(layout, t, type, 1), at);
     return;
   }
   for (uint32_t i = 0; i < count && !p->out->bytes.arena->failed; i++)
     write_constant(p, const_operand(p->l->module, v, i), type_element(t, type, i),
-                   at + part_element_offset(p->l, type, i));
+                   at + layout_element_offset(layout, t, type, i));
 }
 
 static void write_text(struct image_writer *p, struct nvm_text text, uint64_t at) {

@@ -1,5 +1,6 @@
 /* Intrinsics that are neither a PTX form nor arithmetic: hints without code, values known at
  * compile time, memory, pointers, and instructions whose modifiers depend on an argument. */
+#include "analysis/alias.h"
 #include "codegen/abi.h"
 #include "codegen/intrinsic.h"
 #include "codegen/memory.h"
@@ -7,7 +8,6 @@
 #include "codegen/report.h"
 #include "codegen/symbol.h"
 #include "codegen/value.h"
-#include "ir/gep.h"
 #include "target/reflect.h"
 
 /* --- Nothing, an argument, a number --- */
@@ -32,27 +32,22 @@ void intrinsic_lower_is_constant(struct lower *l, const struct nvm_inst *i) {
 /* The size of the object that a pointer points into, and the offset there; false if unknown. */
 static bool known_object(struct lower *l, struct nvm_value pointer, uint64_t *bytes,
                          int64_t *offset) {
-  *offset = 0;
-  while (value_kind(pointer) == VALUE_INST) {
-    const struct nvm_inst *i = function_inst(l->f, (struct nvm_inst_id){value_index(pointer)});
-    int64_t step = 0;
-    if (i->op == OP_ALLOCA) {
-      nvm_u128 count = 0;
-      struct nvm_type type = {i->aux};
-      *bytes = layout_alloc_size(&l->module->layout, &l->module->types, type);
-      bool known = const_is_int(l->module, inst_operand(l->f, i, 0), &count);
-      *bytes *= (uint64_t)count;
-      return known;
-    }
-    if (i->op == OP_GEP && !gep_constant_offset(l->f, i, &step)) return false;
-    if (i->op != OP_GEP && i->op != OP_BITCAST && i->op != OP_ADDRSPACECAST) return false;
-    *offset += step;
-    pointer = inst_operand(l->f, i, 0);
+  struct alias_address at = alias_decompose(l->f, pointer);
+  const struct nvm_inst *i = value_inst(l->f, at.base);
+  nvm_u128 count = 1;
+  struct nvm_type type;
+  if (at.term_count) return false;
+  if (i && i->op == OP_ALLOCA) {
+    if (!const_is_int(l->module, inst_operand(l->f, i, 0), &count)) return false;
+    type.index = i->aux;
+  } else {
+    if (value_kind(at.base) != VALUE_GLOBAL) return false;
+    const struct nvm_global *g = module_global(l->module, at.base);
+    if (g->is_alias || value_is_none(g->initializer)) return false;
+    type = g->value_type;
   }
-  if (value_kind(pointer) != VALUE_GLOBAL) return false;
-  const struct nvm_global *g = module_global(l->module, pointer);
-  if (g->is_alias || value_is_none(g->initializer)) return false;
-  *bytes = layout_alloc_size(&l->module->layout, &l->module->types, g->value_type);
+  *bytes = layout_alloc_size(&l->module->layout, &l->module->types, type) * (uint64_t)count;
+  *offset = at.offset;
   return true;
 }
 

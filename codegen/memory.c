@@ -280,10 +280,11 @@ static void access_with_bit_vectors(const struct access *a, struct nvm_type type
     int64_t bytes = (int64_t)layout_store_size(&l->module->layout, t, type);
     (a->load ? load_bit_vector : store_bit_vector)(a, parts, bytes, offset, values);
   } else if (type_is_aggregate(t, type) && parts.count != 0) {
-    for (uint64_t i = 0; i < type_info(&l->module->types, type)->count; i++)
-      access_with_bit_vectors(a, type_element(t, type, i),
-                              offset + (int64_t)part_element_offset(l, type, i),
-                              values + (part_of_member(l, type, i).first - parts.first));
+    for (uint64_t i = 0; i < type_info(t, type)->count; i++)
+      access_with_bit_vectors(
+          a, type_element(t, type, i),
+          offset + (int64_t)layout_element_offset(&l->module->layout, t, type, i),
+          values + (part_of_member(l, type, i).first - parts.first));
   } else {
     for (uint32_t k = 0; k < parts.count; k++) {
       const struct part *p = part_at(l, parts, k);

@@ -39,19 +39,13 @@ static bool push_int(struct lower *l, uint32_t bits, bool is_pointer, uint64_t o
 
 static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset);
 
-/* Bytes from one element of a vector or array to the next. Lanes are packed by bits: <3 x i1> is in
- * one byte. memory.c handles such vectors, whose part offsets have no meaning. */
-static uint64_t element_step(const struct lower *l, struct nvm_type type) {
-  const struct type_table *t = &l->module->types;
-  struct nvm_type element = type_info(t, type)->element;
-  return type_is_vector(t, type) ? layout_bits(&l->module->layout, t, element) / 8
-                                 : layout_alloc_size(&l->module->layout, t, element);
-}
-
+/* Lanes of i1 are packed by bits; memory.c handles such vectors, whose part offsets have no
+ * meaning. */
 static bool push_elements(struct lower *l, struct nvm_type type, uint64_t offset) {
   const struct type_table *t = &l->module->types;
   struct nvm_type element = type_info(t, type)->element;
-  uint64_t count = type_info(t, type)->count, step = element_step(l, type);
+  uint64_t count = type_info(t, type)->count;
+  uint64_t step = layout_element_offset(&l->module->layout, t, type, 1);
   bool is_vector = type_is_vector(t, type);
   enum part_kind kind;
   if (is_vector && count % 2 == 0 && is_pair_element(t, element, &kind)) {
@@ -129,13 +123,6 @@ struct part_range part_of_member(struct lower *l, struct nvm_type type, uint64_t
   for (uint32_t i = 0; i < index; i++) before += part_list(l, type_member(t, type, i)).count;
   return (struct part_range){whole.first + before,
                              part_list(l, type_member(t, type, (uint32_t)index)).count};
-}
-
-uint64_t part_element_offset(const struct lower *l, struct nvm_type type, uint64_t i) {
-  const struct type_table *t = &l->module->types;
-  return type_kind(t, type) == TY_STRUCT
-             ? layout_member_offset(&l->module->layout, t, type, (uint32_t)i)
-             : i * element_step(l, type);
 }
 
 enum ptx_class part_class(const struct part *p) { return mod_class(part_move_mod(p)); }

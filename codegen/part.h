@@ -30,8 +30,6 @@ static inline const struct part *part_at(const struct lower *l, struct part_rang
 }
 /* The parts of element `index` of an aggregate or vector without packed pairs. */
 struct part_range part_of_member(struct lower *l, struct nvm_type type, uint64_t index);
-/* Where element i of a value of that type begins, in bytes; vectors of whole bytes only. */
-uint64_t part_element_offset(const struct lower *l, struct nvm_type type, uint64_t i);
 /* Whether the type is a vector whose parts are packed pairs. */
 bool part_is_packed_type(struct lower *l, struct nvm_type type);
 

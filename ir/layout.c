@@ -164,6 +164,14 @@ uint64_t layout_member_offset(const struct nvm_layout *l, const struct type_tabl
   return c->offset;
 }
 
+uint64_t layout_element_offset(const struct nvm_layout *l, const struct type_table *t,
+                               struct nvm_type ty, uint64_t i) {
+  struct nvm_type element = type_info(t, ty)->element;
+  if (type_kind(t, ty) == TY_STRUCT) return layout_member_offset(l, t, ty, (uint32_t)i);
+  return i * (type_is_vector(t, ty) ? layout_bits(l, t, element) / 8
+                                    : layout_alloc_size(l, t, element));
+}
+
 uint32_t layout_member_at(const struct nvm_layout *l, const struct type_table *t,
                           struct nvm_type ty, uint64_t *offset) {
   uint32_t k = 0;

@@ -71,6 +71,9 @@ static inline uint32_t layout_written_align(const struct nvm_layout *l, const st
 /* Byte offset of member i of a struct. */
 uint64_t layout_member_offset(const struct nvm_layout *l, const struct type_table *t,
                               struct nvm_type ty, uint32_t i);
+/* Byte offset of element i of an aggregate or vector; of vectors of whole bytes only. */
+uint64_t layout_element_offset(const struct nvm_layout *l, const struct type_table *t,
+                               struct nvm_type ty, uint64_t i);
 /* The last member of a struct (with members) that starts at byte *offset or before; *offset becomes
  * the offset in the member. */
 uint32_t layout_member_at(const struct nvm_layout *l, const struct type_table *t,

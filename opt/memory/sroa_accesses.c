@@ -42,8 +42,7 @@ static bool list_members(const struct splitter *s, const struct member *at, memb
   for (uint32_t i = 0; i < info->count; i++) {
     struct member m = *at;
     m.type = type_element(t, at->type, i);
-    m.offset += info->kind == TY_STRUCT ? layout_member_offset(&s->m->layout, t, at->type, i)
-                                        : i * layout_alloc_size(&s->m->layout, t, m.type);
+    m.offset += layout_element_offset(&s->m->layout, t, at->type, i);
     m.path[m.depth++] = i;
     if (!list_members(s, &m, out)) return false;
   }

@@ -31,15 +31,13 @@ static void add_pieces(struct shape_maker *s, struct nvm_type type, uint64_t bit
   const struct nvm_layout *l = &s->m->layout;
   const struct type_info *info = type_info(t, type);
   if (s->failed || info->kind == TY_VOID) return;
-  if (info->kind == TY_STRUCT) {
-    for (uint32_t i = 0; i < info->count; i++)
-      add_pieces(s, type_member(t, type, i), bit + 8 * layout_member_offset(l, t, type, i));
-  } else if (info->kind == TY_ARRAY || info->kind == TY_VECTOR) {
-    uint64_t step = info->kind == TY_ARRAY ? 8 * layout_alloc_size(l, t, info->element)
-                                           : layout_bits(l, t, info->element);
+  bool is_vector = type_is_vector(t, type);
+  if (is_vector || type_is_aggregate(t, type)) {
+    uint64_t lane_bits = is_vector ? layout_bits(l, t, info->element) : 0;
     if (info->count > IR_MAX_SCALARS) s->failed = true;
     for (uint64_t i = 0; i < info->count && !s->failed; i++)
-      add_pieces(s, info->element, bit + i * step);
+      add_pieces(s, type_element(t, type, i),
+                 bit + (is_vector ? i * lane_bits : 8 * layout_element_offset(l, t, type, i)));
   } else {
     struct nvm_type number = ir_shape_number_type(s->m, type);
     uint32_t bits = type_scalar_bits(t, number);
