@@ -204,6 +204,14 @@ static void print_body(struct printer *p, const struct nvm_inst *i) {
   print_form(p, i);
 }
 
+void print_inst_op(const struct nvm_function *f, struct nvm_inst_id i, struct textbuf *out) {
+  struct printer p = {.m = f->module, .f = f, .out = out};
+  const struct nvm_inst *inst = function_inst(f, i);
+  print_word(&p, op_table[inst->op].keyword);
+  print_flags(&p, (enum op)inst->op, inst->flags);
+  print_predicate(&p, (enum op)inst->op, inst->aux);
+}
+
 void print_inst_text(struct printer *p, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(p->f, id);
   struct nvm_meta location =

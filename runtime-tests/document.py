@@ -3,8 +3,8 @@
     document.py [--update]
 
 A fenced block that is a function is a sample; the command that stands behind it says with which options it is compiled. Each
-other block is a part of one output of the sample in front of it, which its first line names: the plan, the remarks, a block
-of the IR or of the PTX."""
+other block is a part of one output of the sample in front of it, which its first line names: a plan, its vector loop, the costs,
+the remarks, a block of the IR or of the PTX."""
 import os
 import re
 import subprocess
@@ -28,8 +28,10 @@ def outputs(sample, options):
 
 def now(block, plan, remarks, ir, ptx):
     first = block.split("\n", maxsplit=1)[0]
-    if first.startswith("VPlan"):
-        return plan.rstrip("\n")
+    if first.startswith(("VPlan", "<x1>")):
+        return re.search("^" + re.escape(first.split("VF")[0]) + r".*\n(?:.*\n)*?}$", plan, re.M)[0]
+    if first.startswith("Costs"):
+        return re.search(r"^Costs.*\n(?:VF.*\n)*", plan, re.M)[0].rstrip("\n")
     if first.startswith("width 1"):
         return remarks
     if first.startswith("$L"):

@@ -147,11 +147,14 @@ static uint32_t pointer_for(struct plan_builder *b, uint32_t at, int64_t *offset
   }
   *offset = 0;
   const struct nvm_inst *i = vl_inst(b->v, a->inst);
-  struct vp_recipe r = {.kind = VP_POINTER,
-                        .step = a->step,
-                        .access = at,
-                        .uniform = a->step == 0,
-                        .type = value_type(b->v->f, inst_operand(b->v->f, i, a->is_store ? 1 : 0))};
+  struct vp_recipe r = {
+      .kind = VP_POINTER,
+      .step = a->step,
+      .access = at,
+      .value = inst_operand(b->v->f, i, a->is_store),
+      .uniform = a->step == 0,
+  };
+  r.type = value_type(b->v->f, r.value);
   return add(b, r, NULL, 0);
 }
 

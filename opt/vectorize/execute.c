@@ -541,8 +541,16 @@ static bool allocate_values(struct executor *x) {
   return !x->failed;
 }
 
+/* Records the blocks from `first` to x->block as a stage of its own. */
+static void record_stage(struct executor *x, struct nvm_block first, bool straight, uint32_t copy) {
+  struct vector_stage s = {
+      first, x->block, x->factor, x->count, copy, straight, x->v->unaligned_version};
+  x->failed |= !VEC_PUSH(x->v->env->arena, &x->v->stages, s);
+}
+
 void execute_straight(struct executor *x, uint32_t copy, struct nvm_value *heads) {
   struct heads h = {.phi = heads};
+  struct nvm_block first = x->block;
   x->factor = x->count = x->width = 1;
   if (!allocate_values(x)) return;
   if (copy == 0) emit_preheader(x, &h);
@@ -562,6 +570,7 @@ void execute_straight(struct executor *x, uint32_t copy, struct nvm_value *heads
     if (r->kind == VP_REDUCTION || r->kind == VP_SERIAL || r->kind == VP_RECURRENCE)
       x->leave[r->reduction] = x_lane(x, vplan_operand(x->p, r, 1), 0, 0);
   }
+  record_stage(x, first, true, copy);
 }
 
 void execute_stage(struct executor *x, struct nvm_value end, const char *ph, const char *body,
@@ -581,6 +590,7 @@ void execute_stage(struct executor *x, struct nvm_value end, const char *ph, con
   emit_phis(x, &h, ph_block);
   emit_body(x, &h);
   emit_latch(x, &h, end, body_block, middle_block);
+  record_stage(x, body_block, false, 0);
   x->latch = x->block;
   if (!x->failed) function_move_block(x->v->f, middle_block, x->before);
   x->block = middle_block;

@@ -140,18 +140,10 @@ static enum nvm_status phase_execute(struct vector_loop *v, struct vplan *p,
   enum plan_result done = nest ? outer_execute(nest) : plan_execute(v, p);
   if (done == PLAN_OUT_OF_MEMORY) return NVM_OUT_OF_MEMORY;
   *changed = true;
+  if (done == PLAN_DONE && !nest) show_final(v, p);
   if (done == PLAN_DONE) vreport_success(v), ++*v->env->statistic;
   else vreport_refusal(v, VECTOR_SHAPE);
   return NVM_OK;
-}
-
-static void show_plan(const struct vector_loop *v, const struct vplan *p) {
-  if (!v->env->draw) return;
-  struct textbuf text;
-  textbuf_init(&text, v->env->arena);
-  if (v->env->draw_graphs) vplan_print_dot(p, v->f, &text);
-  else vplan_print(p, v->f, &text);
-  v->env->draw(v->env->draw_state, (struct nvm_text){text.bytes, text.length});
 }
 
 static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed) {
@@ -180,8 +172,9 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
   if (status == NVM_OK && r == VECTOR_OK) r = phase_safety(&v);
   if (status == NVM_OK && r == VECTOR_OK && !outer) r = phase_plan(&v, &p, &status);
   if (status == NVM_OK && r == VECTOR_OK && !outer) {
-    show_plan(&v, &p);
+    show_initial(&v, &p);
     r = phase_profit(&v, &p);
+    show_costs(&v);
   }
   if (status == NVM_OK && r == VECTOR_OK) status = phase_execute(&v, &p, nest, changed);
   else if (status == NVM_OK) vreport_refusal(&v, r);

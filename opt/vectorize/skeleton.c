@@ -108,16 +108,22 @@ static struct nvm_value access_start(struct skeleton *s, uint32_t access) {
   return VALUE_NULL;
 }
 
+void overlap_bounds(const struct vector_loop *v, const struct overlap_check *c, int64_t *low,
+                    int64_t *high) {
+  int64_t step = v->accesses.data[c->earlier].step;
+  int64_t last = step * (int64_t)(v->factor * v->interleave - 1);
+  int64_t first = c->same_iteration ? 0 : step;
+  *low = (step < 0 ? last : first) + c->earlier_low - c->later_high;
+  *high = (step < 0 ? first : last) + c->earlier_high - c->later_low;
+}
+
 /* Same step: the later access must not overlap the earlier one in the next iterations of a vector.
  */
 static void check_distance(struct skeleton *s, const struct overlap_check *c, struct nvm_value a,
                            struct nvm_value b) {
   struct executor *x = &s->x;
-  int64_t step = x->v->accesses.data[c->earlier].step;
-  int64_t last = step * (int64_t)(x->v->factor * x->v->interleave - 1);
-  int64_t first = c->same_iteration ? 0 : step;
-  int64_t low = (step < 0 ? last : first) + c->earlier_low - c->later_high;
-  int64_t high = (step < 0 ? first : last) + c->earlier_high - c->later_low;
+  int64_t low, high;
+  overlap_bounds(x->v, c, &low, &high);
   struct nvm_value distance = x_binary(x, OP_SUB, b, a);
   fail_if(s, x_compare(x, ICMP_ULT, x_add_number(x, distance, -(low + 1)),
                        x_number(x, TYPE_I64, high - low - 1)));
@@ -476,6 +482,7 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
   if (!expand_operands(&s, jump))
     return module_out_of_memory(v->f->module) ? PLAN_OUT_OF_MEMORY : PLAN_NOT_EXPRESSIBLE;
   inst_remove(v->f, jump);
+  v->first_new_block = v->f->blocks.count;
   x->block = v->loop->preheader;
   s.taken = x_count_in(x, s.taken);
   s.total = v->scalar_epilogue ? s.taken : x_binary(x, OP_ADD, s.taken, x_iterations(x, 1));

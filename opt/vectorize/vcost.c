@@ -103,22 +103,22 @@ static cost access_cost(const struct vector_loop *v, const struct vector_access 
 }
 
 /* The cost of a group, at its first recipe. */
-static struct recipe_cost group_cost(const struct vector_loop *v, const struct vplan *p, uint32_t n,
-                                     uint32_t lanes) {
+static struct vp_cost group_cost(const struct vector_loop *v, const struct vplan *p, uint32_t n,
+                                 uint32_t lanes) {
   const struct vp_recipe *r = vplan_recipe(p, n);
   for (uint32_t k = 1; k < n; k++) {
     const struct vp_recipe *other = vplan_recipe(p, k);
-    if (vplan_is_access(other) && other->group == r->group) return (struct recipe_cost){0};
+    if (vplan_is_access(other) && other->group == r->group) return (struct vp_cost){0};
   }
   struct access_piece pieces[MAX_PIECES];
   uint32_t width = accesses_width(v, &v->groups.data[r->group], lanes);
   uint32_t count = accesses_pieces(v, r->group, lanes, width, pieces);
-  if (count == 0) return (struct recipe_cost){.slots = COST_MAX}; /* too many elements */
+  if (count == 0) return (struct vp_cost){.slots = COST_MAX}; /* too many elements */
   /* Bytes are unpacked and packed, two per register. */
   struct cost_type halves = {TGT_INTEGER, 16,
                              v->groups.data[r->group].bytes == 1 && lanes > 1 ? lanes : 1};
   cost parted = cost_times(cost_shuffle(v->env->target, halves, COST_THROUGHPUT), BYTES_PARTED);
-  struct recipe_cost c = {.slots = parted, .computing = parted, .accesses = count};
+  struct vp_cost c = {.slots = parted, .computing = parted, .accesses = count};
   for (uint32_t k = 0; k < count; k++)
     c.slots = cost_add(c.slots, access_cost(v, &v->accesses.data[r->access], pieces[k].elements));
   return c;
@@ -152,25 +152,21 @@ static cost computing_cost(const struct vector_loop *v, const struct vp_recipe *
   return 0;
 }
 
-/* The price of recipe n for factor × count iterations. */
-static struct recipe_cost recipe_cost(const struct vector_loop *v, const struct vplan *p,
-                                      uint32_t n, uint32_t factor, uint32_t count) {
+/* The price of recipe n, for n = 0 of loop control and the early exit: one slot per iteration. */
+static struct vp_cost price_of(const struct vector_loop *v, const struct vplan *p, uint32_t n,
+                               uint32_t factor, uint32_t count) {
   const struct vp_recipe *r = vplan_recipe(p, n);
+  cost slots = n ? 0 : VP_ADVANCE_SLOTS + VP_LATCH_SLOTS, early = p->early ? factor * count : 0;
+  if (n == 0) return (struct vp_cost){.slots = slots + early, .computing = early};
   if (!vplan_is_access(r)) {
-    cost slots = computing_cost(v, r, factor, count);
-    return (struct recipe_cost){slots, slots, 0, r->kind == VP_POINTER && r->step != 0};
+    slots = computing_cost(v, r, factor, count);
+    return (struct vp_cost){slots, slots, 0, r->kind == VP_POINTER && r->step != 0};
   }
   uint32_t times = r->uniform ? 1 : factor * count;
   if (r->group != VP_NO_GROUP && !r->mask) return group_cost(v, p, n, factor * count);
   cost each = cost_add(access_cost(v, &v->accesses.data[r->access], 1),
                        r->mask ? cost_branch(v->env->target, true, COST_THROUGHPUT) : 0);
-  return (struct recipe_cost){.slots = cost_times(each, times), .accesses = times};
-}
-
-/* The price of loop control and, if there is one, of the early exit: one slot per iteration. */
-static struct recipe_cost control_cost(const struct vplan *p, uint32_t factor, uint32_t count) {
-  cost slots = VCOST_ADVANCE + VCOST_LATCH, early = p->early ? factor * count : 0;
-  return (struct recipe_cost){.slots = slots + early, .computing = early};
+  return (struct vp_cost){.slots = cost_times(each, times), .accesses = times};
 }
 
 static uint32_t recipe_registers(const struct vector_loop *v, const struct vp_recipe *r,
@@ -254,18 +250,30 @@ static cost load_wait(const struct vector_loop *v, uint32_t warps) {
   return cost_load_latency(v->env->target, space) / (warps > SCHEDULERS ? warps / SCHEDULERS : 1);
 }
 
+static void add_price(struct vp_cost *sum, struct vp_cost c) {
+  sum->slots = cost_add(sum->slots, c.slots);
+  sum->computing = cost_add(sum->computing, c.computing);
+  sum->accesses += c.accesses;
+  sum->pointers += c.pointers;
+}
+
+bool vcost_annotate(const struct vector_loop *v, const struct vplan *p, uint32_t factor,
+                    uint32_t count, struct vplan *final) {
+  *final = *p;
+  final->factor = factor, final->count = count;
+  final->costs = arena_alloc(v->env->arena, p->recipes.count * sizeof *final->costs);
+  for (uint32_t n = 0; final->costs && n < p->recipes.count; n++)
+    add_price(&final->total, final->costs[n] = price_of(v, p, n, factor, count));
+  return final->costs != NULL;
+}
+
 /* Factor 1 and count 1: the scalar loop. */
 static struct vector_cost cost_of_plan(const struct vector_loop *v, const struct vplan *p,
                                        uint32_t factor, uint32_t count) {
-  struct vector_cost price = {0};
-  for (uint32_t n = 0; n < p->recipes.count; n++) {
-    struct recipe_cost each =
-        n ? recipe_cost(v, p, n, factor, count) : control_cost(p, factor, count);
-    price.body = cost_add(price.body, each.slots);
-    price.computing = cost_add(price.computing, each.computing);
-    price.accesses += each.accesses;
-    price.pointers += each.pointers;
-  }
+  struct vp_cost sum = {0};
+  for (uint32_t n = 0; n < p->recipes.count; n++) add_price(&sum, price_of(v, p, n, factor, count));
+  struct vector_cost price = {sum.slots, sum.computing, .accesses = sum.accesses,
+                              .pointers = sum.pointers};
   price.registers = BASE_REGISTERS + live_registers(v, p, factor * count);
   struct occupancy o;
   struct occupancy_use use = use_of(v, price.registers);
@@ -281,9 +289,7 @@ static struct vector_cost cost_of_plan(const struct vector_loop *v, const struct
 /* 1000 × slots per iteration, with checks and remainder. */
 static cost overall(const struct vector_loop *v, const struct vector_cost *vector,
                     const struct vector_cost *scalar, uint32_t chunk) {
-  uint64_t trips =
-      v->exact_trips && v->exact_trips < ASSUMED_TRIPS ? v->exact_trips : ASSUMED_TRIPS;
-  uint64_t full = trips / chunk * chunk;
+  uint64_t trips = v->assumed_trips, full = trips / chunk * chunk;
   cost sum = cost_add(cost_times(vector->per_iteration, full),
                       cost_times(scalar->per_iteration, trips - full));
   return cost_add(sum, cost_times(checks_cost(v), 1000)) / (cost)trips;
@@ -588,6 +594,8 @@ static void report_occupancy(const struct vector_loop *v, const struct choice *c
 }
 
 enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p) {
+  v->assumed_trips =
+      v->exact_trips && v->exact_trips < ASSUMED_TRIPS ? v->exact_trips : ASSUMED_TRIPS;
   struct choice c = {.scalar = cost_of_plan(v, p, 1, 1)};
   uint32_t most = max_factor(v);
   int64_t requested = vl_requested_width(v);

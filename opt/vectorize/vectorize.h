@@ -133,6 +133,14 @@ struct vector_candidate {
   bool steps;     /* lowers occupancy, and does not save enough for that */
 };
 
+/* Blocks that execution made from the plan's recipes. */
+struct vector_stage {
+  struct nvm_block first, last; /* header and latch of a loop; of straight-line code, its ends */
+  uint32_t factor, count;
+  uint32_t copy; /* straight-line code: this many iterations after the first of its row */
+  bool straight, unaligned;
+};
+
 /* The state of one loop in all phases. */
 struct vector_loop {
   struct nvm_function *f;
@@ -171,7 +179,8 @@ struct vector_loop {
 
   /* The choice. */
   VEC(struct vector_candidate)
-  candidates; /* in the order in which they were priced, the scalar loop first */
+  candidates;             /* in the order in which they were priced, the scalar loop first */
+  uint64_t assumed_trips; /* iterations for which they are priced */
   uint32_t factor, interleave, epilogue_factor;
   bool interleave_disabled; /* the user requests 1, the cost model more */
   bool own_remainder;       /* the last iterations are a stage of their own, not executed by the
@@ -189,6 +198,10 @@ struct vector_loop {
   bool unaligned_version;  /* emitting the second version: align_checked groups are accessed by
                             * element */
   uint32_t widest;         /* bytes of the widest access */
+
+  /* Execution. */
+  uint32_t first_new_block; /* blocks from here on were made; 0: not yet executed */
+  VEC(struct vector_stage) stages;
 };
 
 /* Accessors. */
@@ -259,12 +272,10 @@ uint32_t accesses_pieces(const struct vector_loop *v, uint32_t group, uint32_t l
 /* Builds the plan of the loop for a range of factors; false when out of memory. */
 bool plan_build(struct vector_loop *v, uint32_t least, uint32_t most, struct vplan *p);
 
-/* The price of a recipe for factor × count iterations: the plan's cost is their sum. */
-struct recipe_cost {
-  int64_t slots, computing;    /* issue slots; those of computations */
-  uint32_t accesses, pointers; /* memory instructions; advancing pointers */
-};
-enum { VCOST_ADVANCE = 1, VCOST_LATCH = 2 }; /* issue slots: count; compare and branch */
+/* A final plan: with costs for that factor and interleave count, which are what the decision added
+ * up. The copy shares recipes; false when out of memory. */
+bool vcost_annotate(const struct vector_loop *v, const struct vplan *p, uint32_t factor,
+                    uint32_t count, struct vplan *final);
 
 /* Arguments for target/cost.h: a type with `lanes` lanes, and the row of an op. */
 struct cost_type vcost_type(const struct nvm_module *m, struct nvm_type type, uint32_t lanes);
@@ -287,6 +298,16 @@ enum plan_result { PLAN_DONE, PLAN_OUT_OF_MEMORY, PLAN_NOT_EXPRESSIBLE };
 /* Phase 7: executes the plan. The scalar loop becomes the remainder. NOT_EXPRESSIBLE: the loop is
  * unchanged. */
 enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p);
+/* The check of two accesses with the same step fails if low < later - earlier < high, in bytes. */
+void overlap_bounds(const struct vector_loop *v, const struct overlap_check *c, int64_t *low,
+                    int64_t *high);
+
+/* The text of --emit vplan: the loop and its initial plan; the costs of the factors; the plan as it
+ * was executed; why the loop is not vectorized. Without env->draw they do nothing. */
+void show_initial(const struct vector_loop *v, const struct vplan *p);
+void show_costs(const struct vector_loop *v);
+void show_final(struct vector_loop *v, const struct vplan *p);
+void show_refusal(const struct vector_loop *v, enum vector_refusal why);
 
 /* Checks an outer loop whose shape is valid, and chooses the factor; *made is in the environment's
  * arena. */

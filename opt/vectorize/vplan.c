@@ -3,7 +3,6 @@
 
 bool vplan_init(struct vplan *p, uint32_t least, uint32_t most, struct arena *arena) {
   *p = (struct vplan){.min_factor = least, .max_factor = most, .arena = arena};
-  p->name = text_of("Initial VPlan");
   return VEC_PUSH(arena, &p->recipes, (struct vp_recipe){.kind = VP_NONE});
 }
 

@@ -41,7 +41,7 @@ struct vp_recipe {
   bool in_chain; /* executed lane by lane, with the chain's last member */
   struct nvm_type type;    /* of one lane; TYPE_VOID: no value */
   struct nvm_inst_id inst; /* the instruction; {0}: none */
-  struct nvm_value value;  /* LIVE_IN */
+  struct nvm_value value;  /* LIVE_IN; POINTER: the address in the source */
   uint32_t mask;           /* recipe; 0: all lanes */
   uint32_t first_operand, operand_count;
   uint32_t group;     /* LOAD, STORE: access group; VP_NO_GROUP: the address is an operand */
@@ -51,6 +51,14 @@ struct vp_recipe {
   uint32_t reduction; /* REDUCTION: index into the legality's reductions */
 };
 
+enum { VP_ADVANCE_SLOTS = 1, VP_LATCH_SLOTS = 2 }; /* issue slots: count; compare and branch */
+
+/* The price of a recipe, for all lanes and parts. */
+struct vp_cost {
+  int64_t slots, computing;    /* issue slots; those of computations */
+  uint32_t accesses, pointers; /* memory instructions; advancing pointers */
+};
+
 struct vplan {
   VEC(struct vp_recipe) recipes; /* [0]: none */
   VEC(uint32_t) operands;
@@ -58,7 +66,9 @@ struct vplan {
   uint32_t early;                  /* condition of an early exit; 0: none */
   bool early_negated;              /* it exits if the condition is false */
   uint32_t chain_end;              /* the last member of the serial chain; 0: none */
-  struct nvm_text name;            /* "Initial VPlan" … */
+  uint32_t factor, count; /* a final plan's vectorization factor and interleave count; 0: initial */
+  struct vp_cost *costs;  /* of a final plan: by recipe; [0]: loop control */
+  struct vp_cost total;   /* their sum */
   struct arena *arena;
 };
 
@@ -81,8 +91,14 @@ bool vplan_is_phi(enum vp_kind k);
 /* Verifies the plan: operands precede users (except back-edge values), masks are conditions, types
  * agree, one chain. NULL if correct, else an error message; *at: the recipe. */
 const char *vplan_verify(const struct vplan *p, const struct nvm_function *f, uint32_t *at);
-/* Prints the plan in LLVM's format; as a Graphviz graph. */
+/* Prints the plan in LLVM's format, described in docs/vectorizer.md; of it, the first lines; the
+ * recipes of the loop; a recipe as an operand, "ir<%x>" if it has a name, else "vp<%3>"; as a
+ * Graphviz graph. */
 void vplan_print(const struct vplan *p, const struct nvm_function *f, struct textbuf *out);
+void vplan_print_head(const struct vplan *p, const struct nvm_function *f, struct textbuf *out);
+void vplan_print_loop(const struct vplan *p, const struct nvm_function *f, struct textbuf *out);
+void vplan_print_use(const struct vplan *p, const struct nvm_function *f, uint32_t n,
+                     struct textbuf *out);
 void vplan_print_dot(const struct vplan *p, const struct nvm_function *f, struct textbuf *out);
 
 #endif

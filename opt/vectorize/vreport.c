@@ -19,6 +19,7 @@ static struct nvm_inst_id refusal_place(const struct vector_loop *v) {
 }
 
 void vreport_refusal(const struct vector_loop *v, enum vector_refusal r) {
+  show_refusal(v, r);
   if (v->histogram)
     vreport_text(v, REMARK_ANALYSIS, vector_refusal_tags[VECTOR_HISTOGRAM],
                  vector_refusal_messages[VECTOR_HISTOGRAM]);

@@ -26,7 +26,7 @@ MADE_BY_MANAGER = {"loop-simplify", "lcssa"}  # inserted before the passes that 
 PARTS = {  # further files of a pass, beside those whose names begin as its own file's
     "simplifycfg": ["opt/cfg/if_conversion*"],
     "loop-vectorize": [f"opt/vectorize/{name}*" for name in
-                       ("accesses", "build", "execute", "legality", "outer", "print", "reductions", "skeleton",
+                       ("accesses", "build", "execute", "legality", "outer", "print", "reductions", "show", "skeleton",
                         "vcost", "vplan", "vectorize", "diagnostics")],
     "early-cse": ["opt/memory/load_elimination*"],  # with gvn
 }

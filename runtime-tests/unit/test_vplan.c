@@ -101,7 +101,7 @@ static void prints(void **state) {
   vplan_print(&s.p, s.f, &b);
   textbuf_char(&b, '\0');
   assert_non_null(strstr(b.bytes, "VPlan 'Initial VPlan for VF={1,2,4,8},UF>=1' {"));
-  assert_non_null(strstr(b.bytes, "WIDEN-REDUCTION-PHI vp<%2> = add ir<i32 %0>, vp<%3>"));
+  assert_non_null(strstr(b.bytes, "WIDEN-REDUCTION-PHI vp<%2> = phi i32 ir<i32 %0>, vp<%3>"));
   module_destroy(s.m);
 }
 
