@@ -162,40 +162,42 @@ static struct alias_objects *location_objects(struct alias_env *e, struct memory
 
 /* --- capture ---------------------------------------------------------------------------------- */
 
-enum use { USE_READS, USE_WRITES, USE_DERIVES, USE_CAPTURES };
-
-static enum use call_use_of(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
+static enum alias_use call_use_of(const struct nvm_function *f, const struct nvm_inst *i,
+                                  uint32_t k) {
   uint32_t id = call_intrinsic(f, i);
-  if (k >= call_arg_count(f, i)) return id == INTRINSIC_assume ? USE_READS : USE_CAPTURES;
+  if (k >= call_arg_count(f, i))
+    return id == INTRINSIC_assume ? ALIAS_USE_READS : ALIAS_USE_CAPTURES;
   bool source =
       (id == INTRINSIC_memcpy || id == INTRINSIC_memcpy_inline || id == INTRINSIC_memmove) &&
       k == 1;
   bool reads =
       source || alias_call_attr(f, i, k, ATTR_READONLY) || alias_call_attr(f, i, k, ATTR_READNONE);
-  if (id == INTRINSIC_assume || id == INTRINSIC_prefetch) return USE_READS;
+  if (id == INTRINSIC_assume || id == INTRINSIC_prefetch) return ALIAS_USE_READS;
   if (id && (intrinsic_table[id].flags & INTRIN_ARGMEM) && type_equal(i->type, TYPE_VOID))
-    return reads ? USE_READS : USE_WRITES;
+    return reads ? ALIAS_USE_READS : ALIAS_USE_WRITES;
   const struct nvm_attr *a = alias_call_attr(f, i, k, ATTR_CAPTURES);
   bool none = a && strcmp(module_text(f->module, a->str2).bytes, "none") == 0;
-  if (!none && !alias_call_attr(f, i, k, ATTR_NOCAPTURE)) return USE_CAPTURES;
-  return reads ? USE_READS : USE_WRITES;
+  if (!none && !alias_call_attr(f, i, k, ATTR_NOCAPTURE)) return ALIAS_USE_CAPTURES;
+  return reads ? ALIAS_USE_READS : ALIAS_USE_WRITES;
 }
 
-static enum use use_of(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
+enum alias_use alias_use_of(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
   switch ((enum op)i->op) {
-    case OP_LOAD: return memory_access_unpack(i->aux).is_volatile ? USE_WRITES : USE_READS;
-    case OP_STORE: return k == 1 ? USE_WRITES : USE_CAPTURES;
+    case OP_LOAD:
+      return memory_access_unpack(i->aux).is_volatile ? ALIAS_USE_WRITES : ALIAS_USE_READS;
+    case OP_STORE: return k == 1 ? ALIAS_USE_WRITES : ALIAS_USE_CAPTURES;
     case OP_ATOMICRMW:
-    case OP_CMPXCHG: return k == 0 ? USE_WRITES : USE_CAPTURES;
+    case OP_CMPXCHG: return k == 0 ? ALIAS_USE_WRITES : ALIAS_USE_CAPTURES;
     case OP_GEP:
     case OP_ADDRSPACECAST:
     case OP_BITCAST:
     case OP_PHI:
-    case OP_SELECT: return USE_DERIVES;
+    case OP_SELECT: return ALIAS_USE_DERIVES;
     case OP_ICMP:
-      return const_is_zero(f->module, inst_operand(f, i, 1 - k)) ? USE_READS : USE_CAPTURES;
+      return const_is_zero(f->module, inst_operand(f, i, 1 - k)) ? ALIAS_USE_READS
+                                                                 : ALIAS_USE_CAPTURES;
     case OP_CALL: return call_use_of(f, i, k);
-    default: return USE_CAPTURES;
+    default: return ALIAS_USE_CAPTURES;
   }
 }
 
@@ -205,10 +207,10 @@ static bool check_user(struct alias_env *e, struct nvm_value v, struct nvm_inst_
   const struct nvm_inst *i = function_inst(e->f, user);
   for (uint32_t k = 0; k < i->operand_count; k++) {
     if (!value_equal(inst_operand(e->f, i, k), v)) continue;
-    enum use use = use_of(e->f, i, k);
-    if (use == USE_CAPTURES) return false;
-    *written |= use == USE_WRITES;
-    if (use != USE_DERIVES || e->seen[user.index] == e->stamp) continue;
+    enum alias_use use = alias_use_of(e->f, i, k);
+    if (use == ALIAS_USE_CAPTURES) return false;
+    *written |= use == ALIAS_USE_WRITES;
+    if (use != ALIAS_USE_DERIVES || e->seen[user.index] == e->stamp) continue;
     if (*depth == MAX_CAPTURE) return false;
     e->seen[user.index] = e->stamp;
     stack[(*depth)++] = user;

@@ -68,6 +68,10 @@ bool alias_is_constant(struct alias_env *e, struct memory_location l);
  */
 bool alias_is_private(struct alias_env *e, struct nvm_value object);
 
+/* What instruction i does with the pointer that is its operand k. */
+enum alias_use { ALIAS_USE_READS, ALIAS_USE_WRITES, ALIAS_USE_DERIVES, ALIAS_USE_CAPTURES };
+enum alias_use alias_use_of(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k);
+
 /* Whether f is a CUDA kernel, so that its generic pointer parameters point to global memory. */
 bool alias_parameters_are_global(const struct nvm_function *f);
 

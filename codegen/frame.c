@@ -6,10 +6,10 @@
  * lifetime marker, and the value is needed where an access may follow: two bit sets with a bit for
  * each variable, one propagated along the edges and one against them. Two variables interfere if
  * one is accessed while the other holds a value that is needed. Variables take part if their
- * address does not escape: it is used by accesses and memcpy and the like, but not stored, compared
- * or passed. The others, and those beyond the first MAX_SHARED, have places of their own, as have
- * all in functions marked optnone, which are debugged. Cost: operands and edges times MAX_SHARED at
- * worst. */
+ * address is not captured (analysis/alias.h). The others, and those beyond the first MAX_SHARED,
+ * have places of their own, as have all in functions marked optnone, which are debugged. Cost:
+ * operands and edges times MAX_SHARED at worst. */
+#include "analysis/alias.h"
 #include "codegen/address.h"
 #include "codegen/emit.h"
 #include "codegen/inst.h"
@@ -105,30 +105,6 @@ static bool find_bases(struct frame_sharing *w) {
   return true;
 }
 
-enum use { USE_ADDRESS, USE_ACCESS, USE_MARKER, USE_ESCAPE };
-
-static enum use use_kind(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
-  if (is_address(f, i)) return USE_ADDRESS;
-  switch ((enum op)i->op) {
-    case OP_LOAD: return USE_ACCESS;
-    case OP_STORE: return k == 1 ? USE_ACCESS : USE_ESCAPE;
-    case OP_ATOMICRMW:
-    case OP_CMPXCHG: return k == 0 ? USE_ACCESS : USE_ESCAPE;
-    case OP_CALL: break;
-    default: return USE_ESCAPE;
-  }
-  switch (call_intrinsic(f, i)) {
-    case INTRINSIC_lifetime_start:
-    case INTRINSIC_lifetime_end: return USE_MARKER;
-    case INTRINSIC_memcpy:
-    case INTRINSIC_memcpy_inline:
-    case INTRINSIC_memmove:
-    case INTRINSIC_memset:
-    case INTRINSIC_memset_inline: return USE_ACCESS;
-    default: return USE_ESCAPE;
-  }
-}
-
 static bool note_events(struct frame_sharing *w) {
   FOR_EACH_BLOCK (w->f, b) {
     w->first_event[b.index] = w->events.count;
@@ -137,10 +113,12 @@ static bool note_events(struct frame_sharing *w) {
       struct event e = {.variables = 0};
       for (uint32_t k = 0; k < i->operand_count; k++) {
         uint64_t base = base_of(w, inst_operand(w->f, i, k));
-        enum use use = base ? use_kind(w->f, i, k) : USE_ADDRESS;
-        if (use == USE_ESCAPE) w->shared &= ~base;
-        else if (use != USE_ADDRESS) e.variables |= base;
-        e.marker |= use == USE_MARKER && !(base & (base - 1));
+        if (base == 0 || is_address(w->f, i)) continue;
+        enum alias_use use = alias_use_of(w->f, i, k);
+        bool accesses = use == ALIAS_USE_READS || use == ALIAS_USE_WRITES;
+        if (accesses) e.variables |= base;
+        else w->shared &= ~base;
+        e.marker |= effects_is_lifetime_marker(w->f, i) && !(base & (base - 1));
       }
       if (e.variables && !VEC_PUSH(&w->l->function_arena, &w->events, e)) return false;
     }
