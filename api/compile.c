@@ -83,6 +83,19 @@ static void deliver_remark(void *state, const struct remark *r) {
   to->module->context->remark(to->module->context->remark_user, &p);
 }
 
+/* --whole-program: only kernels and variables are visible to others. */
+static void hide_functions(struct nvm_module *m) {
+  for (uint32_t n = 1; n < m->functions.count; n++) {
+    struct nvm_function *f = m->functions.data[n];
+    if (function_is_declaration(f) || function_is_kernel(f) ||
+        f->symbol.linkage == LINK_AVAILABLE_EXTERNALLY || symbol_is_local(&f->symbol))
+      continue;
+    f->symbol.linkage = LINK_INTERNAL;
+    f->symbol.visibility = VIS_DEFAULT;
+    f->symbol.comdat = 0;
+  }
+}
+
 /* Verifies, then runs the passes of the options or of the level. */
 static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm_target *target,
                                        struct diag_sink *sink, struct pass_result *result) {
@@ -93,6 +106,7 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   const struct nvm_function *only;
   if (status != NVM_OK) return status;
   if (!module_only_function(m, sink, &only)) return NVM_REFUSED;
+  if (c->whole_program) hide_functions(m->ir);
   if (!link_math(m->ir, m->ir)) return NVM_OUT_OF_MEMORY;
   struct nvm_text triple = module_text(m->ir, m->ir->triple);
   if (!m->ir->has_layout)

@@ -38,7 +38,9 @@ struct nvmini_context {
   struct arena strings;
   uint32_t error_limit;
   struct diag_policy warnings;
-  bool verbose; /* --asm-verbose */
+  bool verbose;        /* --asm-verbose */
+  bool whole_program;  /* functions that no kernel calls are removed */
+  uint8_t triple_rule; /* enum triple_rule */
 };
 
 struct nvmini_module {

@@ -19,6 +19,7 @@ enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text
     if (m != NULL) a.resize(a.state, m, sizeof *m, 0);
     return report_out_of_memory(context, NULL);
   }
+  m->ir->triple_rule = context->triple_rule;
   arena_init(&m->output, a);
   struct arena arena;
   struct diag_sink sink;

@@ -4,6 +4,7 @@
 #include "support/nearest.h"
 #include "support/number.h"
 #include "support/options.h"
+#include "target/triple.h"
 
 /* ---- Errors ---- */
 
@@ -126,6 +127,11 @@ static enum nvmini_status set_verify_each(struct nvmini_context *c, const char *
   return NVMINI_OK;
 }
 
+static enum nvmini_status set_triples(struct nvmini_context *c, const char *value) {
+  c->triple_rule = *value == 'u' ? TRIPLE_UNIFIED : *value == 'l' ? TRIPLE_LOOSE : TRIPLE_ANY;
+  return NVMINI_OK;
+}
+
 static enum nvmini_status set_flag(bool *flag) {
   *flag = true;
   return NVMINI_OK;
@@ -157,6 +163,9 @@ static enum nvmini_status set_option(struct nvmini_context *c, enum option o, co
     case OPT_PRINT_AFTER: return set_text(c, &c->passes.print_after, value);
     case OPT_PRINT_CHANGED: return set_flag(&c->passes.print_changed);
     case OPT_ONLY_FUNCTION: return set_text(c, &c->passes.only_function, value);
+    case OPT_WHOLE_PROGRAM: return set_flag(&c->whole_program);
+    case OPT_DEVICE_C: return c->whole_program = false, NVMINI_OK;
+    case OPT_TRIPLES: return set_triples(c, value);
     case OPT_ASM_VERBOSE: return set_flag(&c->verbose);
     case OPT_WARNING: return set_warning(c, value);
     case OPT_WARNINGS_AS_ERRORS: return set_flag(&c->warnings.errors);

@@ -240,6 +240,10 @@ static bool check_layout(struct lower *l) {
   char why[256];
   struct nvm_text triple = module_text(l->module, l->module->triple);
   unsigned bits = triple_pointer_bits(triple.bytes, triple.length);
+  if (text_begins(triple, "nvsass-")) {
+    report_error(l, DIAG_TRIPLE_MACHINE, triple);
+    return false;
+  }
   if (bits != 0 && bits != l->target->pointer_bits) {
     report_error(
         l, DIAG_LAYOUT_MISMATCH,

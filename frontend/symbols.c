@@ -412,16 +412,16 @@ static void read_layout(struct parser *p, const struct token *t) {
   if (d && copy) d->hint = text_of(copy);
 }
 
-static void read_triple(struct parser *p, const struct token *t) {
+static void check_triple(struct parser *p, uint32_t begin, uint32_t end) {
   struct nvm_text text = module_text(p->m, p->m->triple);
+  enum triple_rule rule = (enum triple_rule)p->m->triple_rule;
   struct triple triple;
-  enum triple_status status = triple_parse(&triple, TRIPLE_ANY, text.bytes, text.length);
-  if (status == TRIPLE_OK || text.length == 0) return;
+  enum triple_status status = triple_parse(&triple, rule, text.bytes, text.length);
+  if (status == TRIPLE_OK || (rule == TRIPLE_ANY && text.length == 0)) return;
   char words[400];
-  triple_describe(status, TRIPLE_ANY, text.bytes, text.length, words, sizeof words);
+  triple_describe(status, rule, text.bytes, text.length, words, sizeof words);
   words[strcspn(words, "\n")] = '\0';
-  report(p, DIAG_TRIPLE_INVALID, t->begin, t->begin + t->length,
-         report_copy(p, words, strlen(words)), NULL, NULL);
+  report(p, DIAG_TRIPLE_INVALID, begin, end, report_copy(p, words, strlen(words)), NULL, NULL);
 }
 
 static bool is_word(const struct parser *p, const struct token *t, const char *word) {
@@ -437,7 +437,7 @@ void symbols_target(struct parser *p, const struct token *what, const struct tok
   } else if (is_word(p, what, "triple")) {
     m->triple = names_string(p, text);
     m->has_triple = true;
-    read_triple(p, text);
+    check_triple(p, text->begin, text->begin + text->length);
   } else if (is_word(p, what, "source_filename")) {
     m->source_filename = names_string(p, text);
   } else if (is_word(p, what, "asm")) {
@@ -492,6 +492,7 @@ static void finish_undefined(struct parser *p, struct nvm_value v, uint32_t *hin
 }
 
 void symbols_finish(struct parser *p) {
+  if (!p->m->has_triple) check_triple(p, 0, 0);
   uint32_t hints = 0;
   report_missing_initializer(p);
   for (uint32_t i = 1; i < p->m->globals.count; i++)

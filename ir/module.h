@@ -134,7 +134,8 @@ struct nvm_module {
   struct attr_table_data attributes;
   struct nvm_layout layout;
   struct nvm_str layout_text, triple, source_filename, module_id;
-  bool has_layout, has_triple;    /* written in the source */
+  bool has_layout, has_triple; /* written in the source */
+  uint8_t triple_rule; /* enum triple_rule of target/triple.h, by which the parser checks triples */
   VEC(struct nvm_str) module_asm; /* one entry a line */
   VEC(struct comdat) comdats;
   VEC(struct nvm_global) globals;       /* [0]: dummy */

@@ -35,11 +35,6 @@ const char *datalayout_link_form(void) { return link_form; }
 
 const char *datalayout_text(enum datalayout_variant variant) { return variant_text[variant]; }
 
-enum datalayout_variant datalayout_for(const struct nvm_target *target) {
-  if (target->pointer_bits == 32) return DATALAYOUT_32;
-  return target->short_shared_pointers ? DATALAYOUT_64_SHORT_SHARED : DATALAYOUT_64;
-}
-
 /* ---- reading ---- */
 
 struct draft {

@@ -36,9 +36,6 @@ const char *datalayout_text(enum datalayout_variant variant);
 /* The short form that libdevice has. */
 const char *datalayout_link_form(void);
 
-/* The variant for a module without layout. */
-enum datalayout_variant datalayout_for(const struct nvm_target *target);
-
 /* Parses a layout string. Missing items have LangRef's defaults; pointers of unnamed address spaces
  * are as in space 0. `error` may be NULL. On failure *layout is unchanged. */
 enum datalayout_status datalayout_parse(struct nvm_layout *layout, const char *text, size_t length,

@@ -98,11 +98,6 @@ enum tgt_status tgt_set_cpu(struct tgt_options *options, const char *name, size_
   return TGT_OK;
 }
 
-void tgt_set_cpu_or_default(struct tgt_options *options, const char *name, size_t length) {
-  const struct tgt_cpu *cpu = tgt_find_cpu(name, length);
-  options->cpu = cpu ? cpu : tgt_find_cpu("sm_52", 5);
-}
-
 /* Parses "7.8" or "78" as 78; 0 if invalid. */
 static unsigned read_version(const char *text, size_t length) {
   size_t dot = length == 3 && text[1] == '.';

@@ -31,10 +31,6 @@ struct tgt_options tgt_default_options(void);
 enum tgt_status tgt_set_cpu(struct tgt_options *options, const char *name, size_t length,
                             struct tgt_error *error);
 
-/* The same, but an unknown name means sm_52, as in the tools of seed 5: for the library's
- * compatibility mode. */
-void tgt_set_cpu_or_default(struct tgt_options *options, const char *name, size_t length);
-
 /* --ptx 7.8 (or 78). Fails with TGT_UNKNOWN_PTX. */
 enum tgt_status tgt_set_ptx(struct tgt_options *options, const char *text, size_t length,
                             struct tgt_error *error);

@@ -24,7 +24,6 @@ enum {
   TGT_FULL_SM_FAMILY = 10, /* added to sm * 100 for the suffix f */
   TGT_FULL_SM_ARCH = 11,   /* and for a: sm_103a is 10311 (seed 2's encoding) */
   TGT_PTX_FAMILY = 88,     /* family-specific features need PTX 8.8 (seed 2) */
-  TGT_PTX_ARCH = 80,       /* architecture-specific ones PTX 8.0 (seed 2) */
 };
 
 struct tgt_requirement {

@@ -12,7 +12,6 @@
 /* ---- rows ---- */
 
 const struct tgt_cpu *tgt_cpus(void) { return cpu_table; }
-const struct tgt_name *tgt_cpu_names(void) { return cpu_names; }
 const struct tgt_feature *tgt_features(void) { return feature_table; }
 
 const struct tgt_limits *tgt_limits_of(const struct tgt_cpu *cpu) {
@@ -148,6 +147,17 @@ static void derive(struct nvm_target *t) {
   t->short_shared_pointers = tgt_has_feature(t, TGT_FEATURE_SHAREDMEM32BITPTR);
 }
 
+/* A CPU whose feature the options enable although another one is selected, or the selected one if
+ * they disable it; NULL: none. */
+static const struct tgt_cpu *contradicting_cpu(const struct tgt_options *options) {
+  for (int i = 0; i < TGT_CPU_COUNT; i++) {
+    const struct tgt_cpu *cpu = &cpu_table[i];
+    const uint64_t *bits = cpu == options->cpu ? options->removed : options->added;
+    if (bits[cpu->self >> 6] >> (cpu->self & 63) & 1) return cpu;
+  }
+  return NULL;
+}
+
 enum tgt_status tgt_init(struct nvm_target *target, const struct tgt_options *options,
                          struct tgt_error *error) {
   const struct tgt_cpu *cpu = options->cpu;
@@ -168,6 +178,9 @@ enum tgt_status tgt_init(struct nvm_target *target, const struct tgt_options *op
   t.long_shared_pointers = (options->removed[TGT_FEATURE_SHAREDMEM32BITPTR >> 6] >>
                                 (TGT_FEATURE_SHAREDMEM32BITPTR & 63) &
                             1) != 0;
+  const struct tgt_cpu *contradicts = contradicting_cpu(options);
+  if (contradicts)
+    return tgt_fail(error, TGT_CPU_FEATURE, contradicts->name, strlen(contradicts->name), NULL);
   derive(&t);
   if (t.ptx != 0 && t.ptx < cpu->min_ptx) {
     tgt_fail(error, TGT_PTX_TOO_LOW, cpu->name, strlen(cpu->name), NULL);
@@ -186,6 +199,9 @@ static void write_error(struct textbuf *b, const struct tgt_error *e) {
     case TGT_NO_CPU: textbuf_puts(b, "no CPU selected"); break;
     case TGT_UNKNOWN_CPU: textbuf_format(b, "unknown CPU '%s'", e->text); break;
     case TGT_UNKNOWN_FEATURE: textbuf_format(b, "unknown feature '%s'", e->text); break;
+    case TGT_CPU_FEATURE:
+      textbuf_format(b, "feature '%s' contradicts the CPU; select a CPU with --cpu", e->text);
+      break;
     case TGT_BAD_FEATURE_SIGN:
       textbuf_format(b, "expected '+' or '-' before feature '%s'", e->text);
       break;

@@ -128,6 +128,7 @@ enum tgt_status {
   TGT_UNKNOWN_CPU,      /* text: the name; nearest: a CPU */
   TGT_UNKNOWN_FEATURE,  /* text: the word; nearest: a feature */
   TGT_BAD_FEATURE_SIGN, /* text: the word without + or - */
+  TGT_CPU_FEATURE,      /* text: a CPU's own feature, +x of another or -x of the selected one */
   TGT_UNKNOWN_PTX,      /* given: the version, or text if invalid */
   TGT_PTX_TOO_LOW,      /* text: the CPU; needed and given: versions */
   TGT_UNKNOWN_OPTION,   /* text: the option; nearest: an option, or NULL */
@@ -190,7 +191,6 @@ const struct tgt_feature *tgt_nearest_feature(const char *key, size_t length);
 
 /* All rows in table order: CPUs as strcmp sorts, features by key. */
 const struct tgt_cpu *tgt_cpus(void);         /* TGT_CPU_COUNT of them */
-const struct tgt_name *tgt_cpu_names(void);   /* the same, names only */
 const struct tgt_feature *tgt_features(void); /* TGT_FEATURE_COUNT of them */
 const struct tgt_limits *tgt_limits_of(const struct tgt_cpu *cpu);
 const struct tgt_throughput *tgt_throughput_of(enum tgt_generation generation);
@@ -232,11 +232,6 @@ unsigned tgt_cuda_arch(const struct tgt_cpu *cpu);
  * f code on later CPUs of its family (also on base devices, so pass sm_103a or sm_103f to ask about
  * hardware); a code only on the same CPU. */
 bool tgt_can_run(const struct tgt_cpu *ptx_target, const struct tgt_cpu *device);
-
-/* Seed 2: suffix a with PTX 8.0 or later; suffix f with PTX 8.8 or later, or suffix a. `ptx` is the
- * version in use. */
-bool tgt_has_arch_accel_features(const struct tgt_cpu *cpu, unsigned ptx);
-bool tgt_has_family_specific_features(const struct tgt_cpu *cpu, unsigned ptx);
 
 /* ---- Requirements of instructions ---- */
 

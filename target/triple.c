@@ -19,8 +19,6 @@ static const struct {
 
 const char *triple_name(int i) { return known[i].name; }
 
-const char *triple_standard(unsigned pointer_bits) { return known[pointer_bits == 64].name; }
-
 static bool starts_with(const char *text, size_t length, const char *prefix) {
   size_t n = strlen(prefix);
   return length >= n && memcmp(text, prefix, n) == 0;

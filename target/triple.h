@@ -2,7 +2,7 @@
  *
  * Seed 1 defines eight for its unified mode and a loose rule for the other one. Real input has
  * more: LLVM's tests and OpenCL front ends write `nvptx64-unknown-unknown` or `nvptx64--nvidiacl`,
- * so the command uses the third rule. */
+ * so the rule of the command is TRIPLE_ANY unless --triples selects another one. */
 #ifndef NVM_TARGET_TRIPLE_H
 #define NVM_TARGET_TRIPLE_H
 
@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 enum triple_rule {
+  TRIPLE_ANY,     /* the eight, and any whose first part is nvptx or nvptx64; or none */
   TRIPLE_UNIFIED, /* exactly one of the eight */
   TRIPLE_LOOSE,   /* starts with nvptx- or nvptx64- and contains -cuda */
-  TRIPLE_ANY,     /* the eight, and any whose first part is nvptx or nvptx64 */
 };
 
 enum triple_machine { TRIPLE_NVPTX, TRIPLE_NVSASS };
@@ -40,9 +40,6 @@ void triple_describe(enum triple_status status, enum triple_rule rule, const cha
 
 /* The eight triples, 0 <= i < TRIPLE_COUNT. */
 const char *triple_name(int i);
-
-/* "nvptx64-nvidia-cuda" or "nvptx-nvidia-cuda". */
-const char *triple_standard(unsigned pointer_bits);
 
 /* The pointer size of a triple in bits: 32 or 64; 0: unspecified. */
 unsigned triple_pointer_bits(const char *text, size_t length);

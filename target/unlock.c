@@ -26,14 +26,6 @@ bool tgt_can_run(const struct tgt_cpu *ptx_target, const struct tgt_cpu *device)
   return ptx_target->suffix != 'f' || ptx_target->family == device->family;
 }
 
-bool tgt_has_arch_accel_features(const struct tgt_cpu *cpu, unsigned ptx) {
-  return cpu->suffix == 'a' && ptx >= TGT_PTX_ARCH;
-}
-
-bool tgt_has_family_specific_features(const struct tgt_cpu *cpu, unsigned ptx) {
-  return cpu->suffix == 'f' ? ptx >= TGT_PTX_FAMILY : tgt_has_arch_accel_features(cpu, ptx);
-}
-
 /* ---- requirements ---- */
 
 static const struct tgt_cpu *cpu_of_full_sm(unsigned full_sm) {
