@@ -31,6 +31,10 @@ int targets_command(const struct options *o);
 /* Prints the names of all CPUs in ascending order. */
 void targets_cpu_names(FILE *out);
 
+/* native.c: replaces `native` by the name of the GPU's CPU wherever the command line names a CPU.
+ * Returns EXIT_DONE, or EXIT_USAGE after an error message. */
+int native_resolve(struct options *o);
+
 /* costs.c: prices, throughput and latency. */
 int costs_command(const struct options *o);
 

@@ -72,6 +72,12 @@ bool files_read(const char *path, struct file_bytes *file, struct file_error *er
   return fail(error, DIAG_FILE_EMPTY, 0);
 }
 
+bool files_has_standard_input(void) {
+  struct stat facts;
+  if (fstat(0, &facts) != 0) return false;
+  return S_ISREG(facts.st_mode) || S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode);
+}
+
 void files_free(struct file_bytes *file) {
   free(file->bytes);
   *file = (struct file_bytes){NULL, 0};

@@ -38,7 +38,8 @@ static void command_help(FILE *out, enum command c) {
     if (i > OPTION_LAST_OF_COMMAND) fputs(heading, out), heading = "";
     option_help(out, options_row((enum option_id)i));
   }
-  if (strncmp(operands, "FILE", 4) == 0) fputs("\nFILE may be - for standard input.\n", out);
+  if (strncmp(operands, "FILE", 4) == 0)
+    fputs("\nFILE may be - for standard input; @FILE: more words from FILE.\n", out);
   fputs("A value follows after a blank or =. One dash is enough for a long option.\n", out);
 }
 
@@ -101,7 +102,9 @@ void options_man(FILE *out) {
     }
   }
   fputs(
-      ".SH FILES\nA \\fIFILE\\fR of \\fB\\-\\fR is standard input or output.\n"
+      ".SH FILES\nA \\fIFILE\\fR of \\fB\\-\\fR is standard input or output. "
+      "Without a \\fIFILE\\fR, standard input is read if it is a file or a pipe.\n"
+      "\\fB@\\fIFILE\\fR is replaced by the words in \\fIFILE\\fR.\n"
       ".SH EXIT STATUS\n" EXIT_STATUSES
       ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set and not empty, disables colours in diagnostics.\n",
       out);

@@ -1,10 +1,13 @@
 /* compile, check, print, link: a client of the public API. */
 #include "driver/commands.h"
+#include "driver/demands.h"
 #include "driver/files.h"
+#include "driver/outputs.h"
 #include "driver/remarks.h"
 #include "driver/render.h"
 #include "support/number.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +19,9 @@ struct job {
   const char *path, *shown; /* shown: its name in messages */
   struct file_bytes file;
   struct nvmini_module *module;
-  const struct remarks *remarks; /* of `compile` */
+  bool has_cpu; /* of `compile`: given, or the module's */
+  bool folder;  /* the output is a folder */
+  const struct remarks *remarks;
 };
 
 /* ---- Reporting ---- */
@@ -36,22 +41,31 @@ static int exit_status(enum nvmini_status status) {
   return EXIT_FAULT;
 }
 
-/* Reports a file that could not be read or written. */
-static int file_failed(const struct render *how, const char *shown, struct file_error error) {
-  const char *pattern = diag_message(error.id);
-  const char *argument = strstr(pattern, "%0");
-  const char *reason = error.number == 0 ? "" : strerror(error.number);
-  char message[256];
-  if (argument == NULL) snprintf(message, sizeof message, "%s", pattern);
+/* Reports a diagnostic of the driver about a file; %0 of its message is `argument`. */
+static void report(const struct render *how, enum diag_id id, const char *shown,
+                   struct nvmini_text argument) {
+  static const enum nvmini_severity severities[] = {[DIAG_ERROR] = NVMINI_ERROR,
+                                                    [DIAG_WARNING] = NVMINI_WARNING,
+                                                    [DIAG_REMARK] = NVMINI_REMARK,
+                                                    [DIAG_NOTE] = NVMINI_NOTE};
+  const char *pattern = diag_message(id), *place = strstr(pattern, "%0");
+  char message[512];
+  if (place == NULL) snprintf(message, sizeof message, "%s", pattern);
   else
-    snprintf(message, sizeof message, "%.*s%s%s", (int)(argument - pattern), pattern, reason,
-             argument + 2);
-  struct nvmini_diagnostic d = {.severity = NVMINI_ERROR,
-                                .id = diag_name(error.id),
+    snprintf(message, sizeof message, "%.*s%.*s%s", (int)(place - pattern), pattern,
+             (int)(argument.length < 256 ? argument.length : 256), argument.bytes, place + 2);
+  struct nvmini_diagnostic d = {.severity = severities[diag_severity(id)],
+                                .id = diag_name(id),
                                 .name = shown,
                                 .message = {message, strlen(message)}};
   struct render render = *how;
   render_diagnostic(&render, &d);
+}
+
+/* Reports a file that could not be read or written. */
+static int file_failed(const struct render *how, const char *shown, struct file_error error) {
+  const char *reason = error.number == 0 ? "" : strerror(error.number);
+  report(how, error.id, shown, (struct nvmini_text){reason, strlen(reason)});
   return EXIT_REFUSED;
 }
 
@@ -106,8 +120,19 @@ static int set_options(struct job *j) {
 static int start(struct job *j, const struct options *o) {
   bool json = strcmp(options_value(o, OPTION_DIAGNOSTICS), "json") == 0;
   *j = (struct job){.options = o, .render = render_start(json)};
+  const char *triple = o->values[OPTION_TRIPLE];
+  if (triple != NULL && !demands_check_triple(triple)) return EXIT_USAGE;
   int status = make_context(j);
   return status == EXIT_DONE ? set_options(j) : status;
+}
+
+/* Checks the module against --triple. */
+static int check_triple(struct job *j) {
+  const char *triple = j->options->values[OPTION_TRIPLE];
+  struct nvmini_text found;
+  if (triple == NULL || demands_triple(j->module, triple, &found)) return EXIT_DONE;
+  report(&j->render, DIAG_TRIPLE_MISMATCH, j->shown, found);
+  return EXIT_REFUSED;
 }
 
 static int load(struct job *j, const char *path) {
@@ -115,7 +140,9 @@ static int load(struct job *j, const char *path) {
   j->path = path;
   j->shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
   if (!files_read(path, &j->file, &error)) return file_failed(&j->render, j->shown, error);
-  return exit_status(nvmini_parse(j->context, j->file.bytes, j->file.length, j->shown, &j->module));
+  int status =
+      exit_status(nvmini_parse(j->context, j->file.bytes, j->file.length, j->shown, &j->module));
+  return status == EXIT_DONE ? check_triple(j) : status;
 }
 
 static void unload(struct job *j) {
@@ -151,11 +178,23 @@ static struct nvmini_text remarks_text(const struct remarks *r) {
   return (struct nvmini_text){r->text.bytes ? r->text.bytes : "", r->text.length};
 }
 
+static int save_in_folder(struct job *j, struct nvmini_text text) {
+  const char *folder = j->options->values[OPTION_OUTPUT];
+  if (!outputs_make_folder(j->options))
+    return file_failed(&j->render, folder, (struct file_error){DIAG_FILE_UNWRITABLE, errno});
+  char *path = outputs_path(j->options, j->path);
+  int status = path ? save_as(j, path, text) : exit_status(NVMINI_OUT_OF_MEMORY);
+  free(path);
+  return status;
+}
+
 /* Saves the output, after the remarks; nothing if these cannot be written. */
 static int save(struct job *j, struct nvmini_text text) {
   const char *file = j->options->values[OPTION_REMARKS_FILE];
   int status = file ? save_as(j, file, remarks_text(j->remarks)) : EXIT_DONE;
-  return status == EXIT_DONE ? save_as(j, options_value(j->options, OPTION_OUTPUT), text) : status;
+  if (status != EXIT_DONE) return status;
+  if (j->folder) return save_in_folder(j, text);
+  return save_as(j, options_value(j->options, OPTION_OUTPUT), text);
 }
 
 /* ---- Linking ---- */
@@ -230,8 +269,7 @@ int jobs_link(const struct options *o) {
 
 /* Without a CPU the module is printed as it was read. */
 static int emit_ir(struct job *j, bool graphs) {
-  bool optimize = j->options->values[OPTION_CPU] != NULL;
-  int status = exit_status(optimize ? nvmini_optimize(j->module) : nvmini_check(j->module));
+  int status = exit_status(j->has_cpu ? nvmini_optimize(j->module) : nvmini_check(j->module));
   return status == EXIT_DONE ? print_module_as(j, graphs) : status;
 }
 
@@ -269,38 +307,82 @@ static int emit_plans(struct job *j, bool graphs) {
   return status;
 }
 
-/* Without a CPU, `--emit ir` prints the module as it is; passes need one. */
-static bool lacks_cpu(const struct options *o, bool ir) {
-  static const enum option_id optimizing[] = {OPTION_O1, OPTION_O2, OPTION_O3, OPTION_OFC,
-                                              OPTION_PASSES};
-  if (o->values[OPTION_CPU] != NULL) return false;
-  for (size_t k = 0; k < sizeof optimizing / sizeof *optimizing; k++)
-    if (o->values[optimizing[k]] != NULL) return true;
-  return !ir;
+/* The remarks of this module. */
+static int emit_remarks(struct job *j) {
+  size_t before = j->remarks->text.length;
+  int status = exit_status(nvmini_optimize(j->module));
+  struct nvmini_text text = remarks_text(j->remarks);
+  text.bytes += before;
+  text.length -= before;
+  return status == EXIT_DONE ? save(j, text) : status;
 }
 
-int jobs_compile(const struct options *o) {
-  struct job j;
-  struct remarks remarks;
+/* `--emit ir` and `cfg` without passes print the module as it is; all else needs a CPU. */
+static bool needs_cpu(const struct options *o) {
+  static const enum option_id optimizing[] = {OPTION_O1, OPTION_O2, OPTION_O3, OPTION_OFC,
+                                              OPTION_PASSES};
   const char *emit = options_value(o, OPTION_EMIT);
-  bool graphs = strcmp(emit, "cfg") == 0, only_remarks = strcmp(emit, "remarks") == 0;
-  bool ir = graphs || strcmp(emit, "ir") == 0;
-  int status = start(&j, o);
-  if (status == EXIT_DONE) status = remarks_start(&remarks, o, j.context);
-  else return end(&j, status);
-  j.remarks = &remarks;
-  if (status == EXIT_DONE && lacks_cpu(o, ir)) {
+  for (size_t k = 0; k < sizeof optimizing / sizeof *optimizing; k++)
+    if (o->values[optimizing[k]] != NULL) return true;
+  return strcmp(emit, "ir") != 0 && strcmp(emit, "cfg") != 0;
+}
+
+/* Without --cpu, the CPU that the module names. */
+static int choose_cpu(struct job *j) {
+  j->has_cpu = j->options->values[OPTION_CPU] != NULL;
+  if (j->has_cpu || !needs_cpu(j->options)) return EXIT_DONE;
+  char text[64];
+  struct demands_cpu named = demands_cpu(j->module);
+  if (named.cpu.length == 0) {
     fputs("nvmini: error: `compile` needs --cpu, e.g. --cpu sm_90a (see `nvmini targets`)\n",
           stderr);
-    status = EXIT_USAGE;
+    return EXIT_USAGE;
   }
-  if (status == EXIT_DONE) status = load(&j, o->operands[0]);
+  if (named.other.length > 0) {
+    int length = snprintf(text, sizeof text, "%.*s and %.*s", (int)named.cpu.length,
+                          named.cpu.bytes, (int)named.other.length, named.other.bytes);
+    report(&j->render, DIAG_MODULE_CPUS, j->shown, (struct nvmini_text){text, (size_t)length});
+    return EXIT_REFUSED;
+  }
+  snprintf(text, sizeof text, "--cpu=%.*s", (int)named.cpu.length, named.cpu.bytes);
+  j->has_cpu = true;
+  int status = exit_status(nvmini_set_option(j->context, text));
+  if (status == EXIT_DONE) report(&j->render, DIAG_MODULE_CPU, j->shown, named.cpu);
+  return status;
+}
+
+static int emit(struct job *j) {
+  const char *kind = options_value(j->options, OPTION_EMIT);
+  if (strcmp(kind, "remarks") == 0) return emit_remarks(j);
+  if (strncmp(kind, "vplan", 5) == 0) return emit_plans(j, kind[5] != '\0');
+  if (strcmp(kind, "ptx") == 0) return emit_ptx(j);
+  return emit_ir(j, strcmp(kind, "cfg") == 0);
+}
+
+static int compile_file(const struct options *o, struct remarks *remarks, const char *path) {
+  struct job j;
+  int status = start(&j, o);
+  if (status != EXIT_DONE) return end(&j, status);
+  j.remarks = remarks;
+  j.folder = outputs_is_folder(o);
+  remarks_of(remarks, j.context);
+  status = load(&j, path);
+  if (status == EXIT_DONE) status = choose_cpu(&j);
   if (status == EXIT_DONE) status = jobs_link_libraries(o, j.context, j.module);
-  if (status == EXIT_DONE && only_remarks) status = exit_status(nvmini_optimize(j.module));
-  else if (status == EXIT_DONE && strncmp(emit, "vplan", 5) == 0)
-    status = emit_plans(&j, emit[5] != 0);
-  else if (status == EXIT_DONE) status = ir ? emit_ir(&j, graphs) : emit_ptx(&j);
-  if (status == EXIT_DONE && only_remarks) status = save(&j, remarks_text(&remarks));
-  remarks_end(&remarks);
+  if (status == EXIT_DONE) status = emit(&j);
   return end(&j, status);
+}
+
+/* Compiles every input, even if some are refused. */
+int jobs_compile(const struct options *o) {
+  struct remarks remarks;
+  int status = outputs_check(o);
+  if (status != EXIT_DONE) return status;
+  status = remarks_start(&remarks, o);
+  for (int i = 0; status < EXIT_USAGE && i < o->operand_count; i++) {
+    int this = compile_file(o, &remarks, o->operands[i]);
+    if (this > status) status = this;
+  }
+  remarks_end(&remarks);
+  return status;
 }

@@ -1,6 +1,7 @@
 /* The nvmini command. */
 #define _DEFAULT_SOURCE /* sbrk, madvise */
 
+#include "driver/arguments.h"
 #include "driver/commands.h"
 #include "driver/files.h"
 #include "driver/reduce/reduce.h"
@@ -85,15 +86,24 @@ static int dispatch(const struct options *o) {
   return EXIT_FAULT;
 }
 
-int main(int argc, char **argv) {
-  keep_memory();
-  files_open_standard();
-  setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
+static int execute(int argc, char **argv) {
   struct options o;
   int status = options_parse(&o, argc, argv);
   if (status != EXIT_DONE) return status;
   if (o.values[OPTION_HELP] != NULL) options_help(stdout, o.command);
-  else status = dispatch(&o);
+  else if ((status = native_resolve(&o)) == EXIT_DONE) status = dispatch(&o);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  keep_memory();
+  files_open_standard();
+  setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
+  struct arguments arguments;
+  int status = EXIT_USAGE;
+  if (arguments_expand(&arguments, argc, argv))
+    status = execute((int)arguments.words.count, arguments.words.data);
+  arguments_free(&arguments);
   if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_DONE) {
     perror("nvmini: error: <stdout>: cannot write");
     return EXIT_REFUSED;

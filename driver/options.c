@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/files.h"
 #include "nvmini.h"
 #include "support/knobs.h"
 #include "support/nearest.h"
@@ -251,10 +252,14 @@ static int take_option(struct options *o, struct spelled s, int argc, char **arg
   return EXIT_DONE;
 }
 
-static int check_operands(const struct options *o) {
+static int check_operands(struct options *o) {
+  static char standard_input[] = "-";
   const char *name = commands[o->command].name;
   int max = commands[o->command].max;
   if (o->values[OPTION_HELP] != NULL) return EXIT_DONE;
+  bool reads = strncmp(commands[o->command].operands, "FILE", 4) == 0;
+  if (reads && o->operand_count == 0 && o->command != COMMAND_REDUCE && files_has_standard_input())
+    o->operands[o->operand_count++] = standard_input;
   if (o->operand_count < commands[o->command].min) {
     fprintf(stderr, "nvmini: error: `%s` needs an operand: %s\n", name,
             commands[o->command].operands);

@@ -98,7 +98,7 @@ static enum remarks_form form_of(const char *path, enum remarks_form otherwise) 
   return end && strcmp(end, ".txt") == 0 ? REMARKS_TEXT : otherwise;
 }
 
-int remarks_start(struct remarks *r, const struct options *o, struct nvmini_context *context) {
+int remarks_start(struct remarks *r, const struct options *o) {
   const char *pattern = o->values[OPTION_REMARKS], *file = o->values[OPTION_REMARKS_FILE];
   const char *emit = o->values[OPTION_EMIT];
   bool emitted = emit && strcmp(emit, "remarks") == 0;
@@ -121,8 +121,11 @@ int remarks_start(struct remarks *r, const struct options *o, struct nvmini_cont
     if (wrong) fprintf(stderr, "nvmini: error: option '--remarks': '%s': %s\n", pattern, message);
     if (wrong) return EXIT_USAGE;
   }
-  if (r->shown || r->kept) nvmini_on_remark(context, take_remark, r);
   return EXIT_DONE;
+}
+
+void remarks_of(struct remarks *r, struct nvmini_context *context) {
+  if (r->shown || r->kept) nvmini_on_remark(context, take_remark, r);
 }
 
 void remarks_end(struct remarks *r) {

@@ -20,9 +20,10 @@ struct remarks {
   struct textbuf line;
 };
 
-/* Reads the options and subscribes to the context's remarks if needed. EXIT_USAGE, after an error
- * message, for an invalid regular expression. */
-int remarks_start(struct remarks *r, const struct options *o, struct nvmini_context *context);
+/* Reads the options. EXIT_USAGE, after an error message, for an invalid regular expression. */
+int remarks_start(struct remarks *r, const struct options *o);
+/* Subscribes to the remarks of a context if they are wanted. */
+void remarks_of(struct remarks *r, struct nvmini_context *context);
 void remarks_end(struct remarks *r);
 
 #endif
