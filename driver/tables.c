@@ -78,8 +78,12 @@ int tables_passes(const struct options *o) {
     if (o->values[i] != NULL) snprintf(level, sizeof level, "%d", i - OPTION_O0);
   if (o->values[OPTION_OFC] != NULL) snprintf(level, sizeof level, "%s", o->values[OPTION_OFC]);
   if (level[0] != '\0') return show_level(level);
-  for (int p = 1; p < PASS_COUNT; p++)
+  for (int p = 1; p < PASS_COUNT; p++) {
     printf("%-18s %s\n", pass_table[p].name, pass_table[p].meaning);
+    for (int k = 0; k < PASS_PARAMETER_COUNT; k++)
+      if (pass_parameters[k].pass == (enum pass_id)p)
+        printf("  <[no-]%s> %s\n", pass_parameters[k].name, pass_parameters[k].meaning);
+  }
   return EXIT_DONE;
 }
 

@@ -22,8 +22,11 @@ const struct pass_info pass_table[PASS_COUNT] = {
 #define MODULE_PASS(ENUM, name, run, needs, keeps, counts, meaning) \
   [PASS_##ENUM] = {name, meaning, counts, NULL, run, needs, keeps},
 #include "opt/passes.def"
-#undef FUNCTION_PASS
-#undef MODULE_PASS
+};
+
+const struct pass_parameter_info pass_parameters[PASS_PARAMETER_COUNT] = {
+#define PASS_PARAMETER(PASS, ENUM, name, meaning) {PASS_##PASS, name, meaning},
+#include "opt/passes.def"
 };
 
 enum pass_id pass_find(const char *name, size_t length) {
@@ -240,10 +243,11 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
   for (uint32_t k = 0; k < count; k++) {
     enum pass_id p = (enum pass_id)steps[k].pass;
     bool changed = false, skipped = steps[k].conditional && !leader_changed;
+    g->env.parameters = steps[k].parameters;
     enum nvm_status s = skipped || is_noop(g, p, n) ? NVM_OK : run_one(g, p, f, &changed);
     if (s != NVM_OK) return s;
     if (changed) g->settled[n] = settled_after(g, p, n);
-    else if (!skipped) g->settled[n] |= UINT64_C(1) << p;
+    else if (!skipped && !steps[k].parameters) g->settled[n] |= UINT64_C(1) << p;
     if (!steps[k].conditional) leader_changed = changed;
     any |= changed;
   }
@@ -297,8 +301,13 @@ static enum nvm_status run_on_module(struct manager *g, enum pass_id p) {
 
 /* Reports an unknown pass, with a spelling suggestion, or one step too many. */
 static enum nvm_status refuse_pass(struct diag_sink *sink, struct nvm_text name) {
-  bool known = pass_find(name.bytes, name.length) != PASS_NONE;
-  struct diag *d = diag_report(sink, known ? DIAG_TOO_MANY_PASSES : DIAG_UNKNOWN_PASS,
+  const char *parameters = memchr(name.bytes, '<', name.length);
+  size_t length = parameters ? (size_t)(parameters - name.bytes) : name.length;
+  bool known = pass_find(name.bytes, length) != PASS_NONE;
+  struct diag *d = diag_report(sink,
+                               known && parameters ? DIAG_BAD_PASS_PARAMETER
+                               : known             ? DIAG_TOO_MANY_PASSES
+                                                   : DIAG_UNKNOWN_PASS,
                                (struct diag_range){0, 0, 0}, &name, 1);
   if (known) return NVM_REFUSED;
   struct nearest near = nearest_start(name);

@@ -28,6 +28,7 @@ struct pass_env {
   bool flow_kept;    /* set by a pass: `flow` is valid after it although the control flow changed */
   struct call_graph *calls; /* opt/interprocedural/call_graph.h; NULL outside groups with inline */
   uint32_t number;          /* of the current function */
+  uint32_t parameters;      /* of the running pass: a bit per enum pass_parameter */
   uint64_t *statistic;      /* counter of the running pass: its row's `counts` */
 };
 
@@ -41,9 +42,13 @@ enum pass_id {
 #define FUNCTION_PASS(ENUM, name, run, needs, keeps, counts, meaning) PASS_##ENUM,
 #define MODULE_PASS(ENUM, name, run, needs, keeps, counts, meaning) PASS_##ENUM,
 #include "opt/passes.def"
-#undef FUNCTION_PASS
-#undef MODULE_PASS
   PASS_COUNT,
+};
+
+enum pass_parameter {
+#define PASS_PARAMETER(PASS, ENUM, name, meaning) PARAMETER_##ENUM,
+#include "opt/passes.def"
+  PASS_PARAMETER_COUNT
 };
 
 /* Canonical forms of a function, each made by the pass of its name, and FORM_CFG: the control flow
@@ -64,6 +69,12 @@ struct pass_info {
   uint8_t needs, keeps; /* enum pass_form */
 };
 extern const struct pass_info pass_table[PASS_COUNT];
+
+struct pass_parameter_info {
+  enum pass_id pass;
+  const char *name, *meaning;
+};
+extern const struct pass_parameter_info pass_parameters[PASS_PARAMETER_COUNT];
 
 /* The pass of that name, PASS_NONE if there is none. */
 enum pass_id pass_find(const char *name, size_t length);

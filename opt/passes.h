@@ -9,7 +9,5 @@
 #define MODULE_PASS(ENUM, name, run, needs, keeps, counts, meaning) \
   enum nvm_status run(struct nvm_module *m, struct pass_env *env, bool *changed);
 #include "opt/passes.def"
-#undef FUNCTION_PASS
-#undef MODULE_PASS
 
 #endif

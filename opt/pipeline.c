@@ -63,18 +63,41 @@ void pipeline_of_level(struct pipeline *p, const char *level, const struct knobs
       pipeline_append(p, text_of(stages[k].passes), &refused);
 }
 
-static bool add_pass(struct pipeline *p, enum pass_id id, bool conditional) {
+static bool add_pass(struct pipeline *p, enum pass_id id, bool conditional, unsigned parameters) {
   const struct pass_info *pass = &pass_table[id];
   unsigned made = 0;
   for (size_t k = 0; k < PASS_FORMS; k++) {
     enum pass_id maker = pass_forms[k].maker;
     bool missing = pass->needs & pass_forms[k].form & ~p->holds;
-    if (missing && maker != id && !add_pass(p, maker, conditional)) return false;
+    if (missing && maker != id && !add_pass(p, maker, conditional, 0)) return false;
     if (maker == id && !conditional) made = pass_forms[k].form;
   }
   if (p->count == PIPELINE_MAX) return false;
-  p->steps[p->count++] = (struct pass_step){(uint8_t)id, conditional};
+  p->steps[p->count++] = (struct pass_step){(uint8_t)id, conditional, (uint8_t)parameters};
   p->holds = (p->holds & pass->keeps) | made;
+  return true;
+}
+
+static bool is_text(const char *text, size_t length, const char *wanted) {
+  return strlen(wanted) == length && memcmp(text, wanted, length) == 0;
+}
+
+/* Reads `parameter;no-parameter>`, the rest of an element after `<`. */
+static bool read_parameters(enum pass_id id, const char *text, size_t length, unsigned *set) {
+  if (length == 0 || text[length - 1] != '>') return false;
+  for (const char *end = text + length - 1; text < end;) {
+    const char *next = memchr(text, ';', (size_t)(end - text));
+    size_t size = (size_t)((next ? next : end) - text);
+    bool clears = size > 3 && memcmp(text, "no-", 3) == 0;
+    int k = 0;
+    while (k < PASS_PARAMETER_COUNT &&
+           !(pass_parameters[k].pass == id &&
+             is_text(text + 3 * clears, size - 3 * clears, pass_parameters[k].name)))
+      k++;
+    if (k == PASS_PARAMETER_COUNT) return false;
+    *set = clears ? *set & ~(1u << k) : *set | 1u << k;
+    text += size + 1;
+  }
   return true;
 }
 
@@ -84,8 +107,14 @@ bool pipeline_append(struct pipeline *p, struct nvm_text list, struct nvm_text *
     size_t length = comma ? (size_t)(comma - (list.bytes + at)) : list.length - at;
     *refused = (struct nvm_text){list.bytes + at, length};
     bool conditional = list.bytes[at] == '+';
-    enum pass_id id = pass_find(list.bytes + at + conditional, length - conditional);
-    if (id == PASS_NONE || !add_pass(p, id, conditional)) return false;
+    const char *name = list.bytes + at + conditional, *end = list.bytes + at + length,
+               *angle = memchr(name, '<', (size_t)(end - name));
+    enum pass_id id = pass_find(name, (size_t)((angle ? angle : end) - name));
+    unsigned parameters = 0;
+    if (id == PASS_NONE ||
+        (angle && !read_parameters(id, angle + 1, (size_t)(end - angle - 1), &parameters)) ||
+        !add_pass(p, id, conditional, parameters))
+      return false;
     at += length + 1;
   }
   return true;

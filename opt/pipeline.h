@@ -8,8 +8,9 @@ enum { PIPELINE_MAX = 256 }; /* steps */
 
 struct pipeline {
   struct pass_step {
-    uint8_t pass;     /* enum pass_id */
-    bool conditional; /* only on functions that the last unconditional step has changed */
+    uint8_t pass;       /* enum pass_id */
+    bool conditional;   /* only on functions that the last unconditional step has changed */
+    uint8_t parameters; /* a bit per enum pass_parameter */
   } steps[PIPELINE_MAX];
   uint32_t count;
   unsigned holds; /* FORM_ bits that hold after the last step */
@@ -22,9 +23,10 @@ void pipeline_of_level(struct pipeline *p, const char *level, const struct knobs
 /* The passes that the knobs remove from all pipelines, a bit per pass. */
 uint64_t pipeline_removed(const struct knobs *knobs);
 
-/* Appends the passes of `list`, which are separated by commas (`+name`: conditional), each after
- * those that make the forms it requires. False on a name that no pass has, or if there are too many
- * steps; *refused is that name. */
+/* Appends the passes of `list`, which are separated by commas (`+name`: conditional,
+ * `name<parameter;…>`), each after those that make the forms it requires. False on a name that no
+ * pass has, on a parameter that it does not have, or if there are too many steps; *refused is that
+ * element of the list. */
 bool pipeline_append(struct pipeline *p, struct nvm_text list, struct nvm_text *refused);
 
 #endif

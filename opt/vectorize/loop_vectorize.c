@@ -47,6 +47,10 @@ static struct loop_hint hint(const struct vector_loop *v, const char *name) {
   return loops_hint(v->f, v->loop->hints, name);
 }
 
+static bool has_parameter(const struct vector_loop *v, enum pass_parameter p) {
+  return v->env->parameters >> p & 1;
+}
+
 static void read_hints(struct vector_loop *v) {
   struct vector_hints *h = &v->hints;
   struct loop_hint enable = hint(v, "llvm.loop.vectorize.enable"),
@@ -54,9 +58,13 @@ static void read_hints(struct vector_loop *v) {
   struct loop_hint interleave = hint(v, "llvm.loop.interleave.count");
   struct loop_hint scalable = hint(v, "llvm.loop.vectorize.scalable.enable");
   struct loop_hint predicate = hint(v, "llvm.loop.vectorize.predicate.enable");
+  bool innermost = v->loop->end == v->index + 1;
   if (enable.given) h->force = enable.value & 1 ? FORCE_ENABLED : FORCE_DISABLED;
+  else if (innermost && function_attribute(v->f, ATTR_ALWAYSVECTORIZE)) h->force = FORCE_ENABLED;
+  else if (has_parameter(v, PARAMETER_VECTORIZE_FORCED_ONLY)) h->force = FORCE_DISABLED;
   if (width.given) h->width = width.value;
   if (interleave.given) h->interleave = interleave.value;
+  else if (has_parameter(v, PARAMETER_INTERLEAVE_FORCED_ONLY)) h->interleave = 1;
   if (h->width == 1 && h->interleave == 1) h->force = FORCE_DISABLED;
   h->scalable = scalable.given && (scalable.value & 1);
   if (predicate.given) h->predicate = predicate.value & 1 ? FORCE_ENABLED : FORCE_DISABLED;
