@@ -166,6 +166,12 @@ static enum nvm_status check_after(struct manager *g, enum pass_id p, struct nvm
   return NVM_BUG;
 }
 
+static void report_fault(struct manager *g, enum pass_id p, const struct nvm_function *f) {
+  struct nvm_text arguments[] = {text_of(pass_table[p].name),
+                                 module_text(g->env.module, f->symbol.name), text_of(g->env.fault)};
+  diag_report(g->sink, DIAG_PASS_BROKE_PLAN, (struct diag_range){0, 0, 0}, arguments, 3);
+}
+
 /* Runs pass p on f, or on the module if f is NULL. */
 static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_function *f,
                                bool *changed) {
@@ -181,12 +187,14 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   g->env.statistic = &g->result->statistics[p];
   g->env.pass = pass_table[p].name;
   g->env.flow_kept = false;
+  g->env.verify = check;
   enum nvm_status s = f ? pass_table[p].on_function(f, &g->env, changed)
                         : pass_table[p].on_module(g->env.module, &g->env, changed);
   arena_reset(&g->scratch);
   if (o->time_passes) g->result->nanoseconds[p] += processor_nanoseconds() - start;
   g->result->runs[p]++;
   g->result->changes[p] += *changed;
+  if (s == NVM_BUG && g->env.fault) report_fault(g, p, f);
   if (s != NVM_OK) return s;
   if (module_out_of_memory(g->env.module) || g->scratch.failed || g->text.failed)
     return NVM_OUT_OF_MEMORY;

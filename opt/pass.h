@@ -24,6 +24,8 @@ struct pass_env {
   void (*draw)(void *state, struct nvm_text text); /* receives vectorization plans; may be NULL */
   void *draw_state;
   bool draw_graphs;  /* in Graphviz format */
+  bool verify;       /* the pass verifies its own structures */
+  const char *fault; /* set by a pass that returns NVM_BUG: what is wrong with its plan */
   struct flow *flow; /* of the current function, as it was before the pass: analysis/flow.h */
   bool flow_kept;    /* set by a pass: `flow` is valid after it although the control flow changed */
   struct call_graph *calls; /* opt/interprocedural/call_graph.h; NULL outside groups with inline */

@@ -99,17 +99,46 @@ static enum vector_refusal phase_safety(const struct vector_loop *v) {
   return VECTOR_OK;
 }
 
+static enum nvm_status verify(const struct vector_loop *v, const struct vplan *p) {
+  uint32_t at;
+  v->env->fault = vplan_verify(p, v->f, &at);
+  return v->env->fault ? NVM_BUG : NVM_OK;
+}
+
+/* In a checking build, a function of this name gets an invalid plan, which the verifier must find.
+ */
+static void break_plan(const struct vector_loop *v, const struct vplan *p) {
+#ifdef NVM_CHECKING
+  if (!text_is(module_text(v->f->module, v->f->symbol.name), "test_broken_plan")) return;
+  p->operands.data[0] = p->recipes.count - 1;
+#else
+  (void)v, (void)p;
+#endif
+}
+
 /* 4 and 5: the plan of all factors; the cost model is vcost.c. */
 static enum vector_refusal phase_plan(struct vector_loop *v, struct vplan *p,
                                       enum nvm_status *status) {
-  uint32_t at;
   if (!plan_build(v, 1, MAX_FACTOR, p)) {
     *status = NVM_OUT_OF_MEMORY;
     return VECTOR_OK;
   }
-  const char *wrong = vplan_verify(p, v->f, &at);
-  if (wrong) *status = NVM_BUG;
+  break_plan(v, p);
+  *status = verify(v, p);
   return VECTOR_OK;
+}
+
+/* Verifies the final plans of the main loop and the epilogue. */
+static enum nvm_status verify_final(const struct vector_loop *v, const struct vplan *p) {
+  const uint32_t stages[2][2] = {{v->factor, v->interleave}, {v->epilogue_factor, 1}};
+  enum nvm_status status = NVM_OK;
+  for (uint32_t k = 0; k < 2 && v->env->verify && status == NVM_OK; k++) {
+    struct vplan final;
+    if (stages[k][0] == 0) continue;
+    if (!vcost_annotate(v, p, stages[k][0], stages[k][1], &final)) return NVM_OUT_OF_MEMORY;
+    status = verify(v, &final);
+  }
+  return status;
 }
 
 /* 6: the choice, which knobs and hints override. */
@@ -183,6 +212,7 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
     show_initial(&v, &p);
     r = phase_profit(&v, &p);
     show_costs(&v);
+    if (r == VECTOR_OK) status = verify_final(&v, &p);
   }
   if (status == NVM_OK && r == VECTOR_OK) status = phase_execute(&v, &p, nest, changed);
   else if (status == NVM_OK) vreport_refusal(&v, r);

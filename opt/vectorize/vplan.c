@@ -44,6 +44,16 @@ static const char *check_operand(const struct vplan *p, uint32_t n, uint32_t k) 
   return NULL;
 }
 
+/* Whether the value of an operand exists, and only once if the recipe is computed once. */
+static const char *check_lanes(const struct vplan *p, uint32_t n, uint32_t k) {
+  const struct vp_recipe *r = vplan_recipe(p, n), *from = vplan_recipe(p, vplan_operand(p, r, k));
+  if (r->uniform && !from->uniform) return "an operand of a uniform recipe differs between lanes";
+  bool early = from->in_chain && !r->in_chain && n < p->chain_end;
+  if (early && !vplan_is_phi((enum vp_kind)r->kind))
+    return "a value of the chain is used before its end";
+  return NULL;
+}
+
 static const char *check_recipe(const struct vplan *p, const struct nvm_function *f, uint32_t n) {
   const struct vp_recipe *r = vplan_recipe(p, n);
   if (r->kind == VP_NONE || r->kind >= VP_KIND_COUNT) return "a recipe has no kind";
@@ -60,9 +70,31 @@ static const char *check_recipe(const struct vplan *p, const struct nvm_function
   if (r->in_chain && n > p->chain_end) return "a chain continues after its end";
   for (uint32_t k = 0; k < r->operand_count; k++) {
     const char *wrong = check_operand(p, n, k);
+    if (!wrong) wrong = check_lanes(p, n, k);
     if (wrong) return wrong;
   }
   return NULL;
+}
+
+/* A final plan: its factor is one of the range, and the costs add up. */
+static const char *check_costs(const struct vplan *p, uint32_t *at) {
+  uint32_t count = p->count;
+  int64_t sum = 0, accesses = 0;
+  if (p->factor < p->min_factor || p->factor > p->max_factor || (p->factor & (p->factor - 1)) ||
+      count == 0 || (count & (count - 1)))
+    return "the factor is not one of the plan";
+  if (!p->costs) return "a final plan has no costs";
+  for (uint32_t n = 0; n < p->recipes.count; n++) {
+    const struct vp_cost *c = &p->costs[n];
+    bool head = n && vplan_recipe(p, n)->kind == VP_LIVE_IN;
+    *at = n;
+    if (c->slots < c->computing || c->computing < 0 || (n == 0 && c->slots == 0) ||
+        (head && c->slots != 0) || (c->accesses && !vplan_is_access(vplan_recipe(p, n))))
+      return "the cost of a recipe is invalid";
+    sum += c->slots, accesses += c->accesses;
+  }
+  *at = 0;
+  return sum != p->total.slots || accesses != p->total.accesses ? "the costs do not add up" : NULL;
 }
 
 const char *vplan_verify(const struct vplan *p, const struct nvm_function *f, uint32_t *at) {
@@ -85,5 +117,10 @@ const char *vplan_verify(const struct vplan *p, const struct nvm_function *f, ui
   if (p->chain_end &&
       (p->chain_end >= p->recipes.count || !vplan_recipe(p, p->chain_end)->in_chain))
     return "the end of the chain is not a member";
-  return NULL;
+  *at = p->early;
+  if (p->early >= p->recipes.count ||
+      (p->early && !type_equal(vplan_recipe(p, p->early)->type, TYPE_I1)))
+    return "an early exit has no condition";
+  *at = 0;
+  return p->factor ? check_costs(p, at) : NULL;
 }

@@ -89,7 +89,9 @@ static inline bool vplan_is_access(const struct vp_recipe *r) {
 bool vplan_is_phi(enum vp_kind k);
 
 /* Verifies the plan: operands precede users (except back-edge values), masks are conditions, types
- * agree, one chain. NULL if correct, else an error message; *at: the recipe. */
+ * agree, what is computed once depends only on such values, one chain, whose values are used after
+ * it; in a final plan each recipe has its cost, and the costs add up. NULL if correct, else an
+ * error message; *at: the recipe. */
 const char *vplan_verify(const struct vplan *p, const struct nvm_function *f, uint32_t *at);
 /* Prints the plan in LLVM's format, described in docs/vectorizer.md; of it, the first lines; the
  * recipes of the loop; a recipe as an operand, "ir<%x>" if it has a name, else "vp<%3>"; as a

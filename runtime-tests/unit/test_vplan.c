@@ -19,7 +19,9 @@ static struct sample new_sample(void) {
   struct nvm_inst_id i = emit(s.f, s.f->entry, OP_ADD, TYPE_I32, 2, both, 0);
   assert_true(vplan_init(&s.p, 1, 8, &s.m->arena));
   s.x = vplan_add(
-      &s.p, (struct vp_recipe){.kind = VP_LIVE_IN, .type = TYPE_I32, .value = value_of_arg(0)},
+      &s.p,
+      (struct vp_recipe){
+          .kind = VP_LIVE_IN, .type = TYPE_I32, .uniform = true, .value = value_of_arg(0)},
       NULL, 0);
   uint32_t phi[2] = {s.x, 0};
   s.sum = vplan_add(&s.p, (struct vp_recipe){.kind = VP_REDUCTION, .type = TYPE_I32, .inst = i},
@@ -93,6 +95,80 @@ static void refuses_odd_ranges(void **state) {
   refused(&s, 0, "the range of factors is invalid");
 }
 
+static void refuses_uniform_values_of_lanes(void **state) {
+  (void)state;
+  struct sample s = new_sample();
+  vplan_recipe(&s.p, s.add)->uniform = true;
+  refused(&s, s.add, "an operand of a uniform recipe differs between lanes");
+}
+
+static void refuses_chains_used_before_their_end(void **state) {
+  (void)state;
+  struct sample s = new_sample();
+  uint32_t operands[2] = {s.add, s.add};
+  struct vp_recipe r = *vplan_recipe(&s.p, s.add);
+  uint32_t use = vplan_add(&s.p, r, operands, 2);
+  vplan_recipe(&s.p, s.add)->in_chain = true;
+  r.in_chain = true;
+  s.p.chain_end = vplan_add(&s.p, r, operands, 2);
+  refused(&s, use, "a value of the chain is used before its end");
+}
+
+/* The sample as a final plan whose recipes have these costs. */
+static void price(struct sample *s, struct vp_cost *costs, int64_t total) {
+  s->p.factor = 4, s->p.count = 2;
+  s->p.costs = costs;
+  s->p.total.slots = total;
+}
+
+static void accepts_costs_that_add_up(void **state) {
+  (void)state;
+  struct sample s = new_sample();
+  struct vp_cost costs[4] = {{.slots = 3}, {0}, {0}, {.slots = 8, .computing = 8}};
+  uint32_t at;
+  price(&s, costs, 11);
+  assert_null(vplan_verify(&s.p, s.f, &at));
+  module_destroy(s.m);
+}
+
+static void refuses_costs_that_do_not_add_up(void **state) {
+  (void)state;
+  struct sample s = new_sample();
+  struct vp_cost costs[4] = {{.slots = 3}, {0}, {0}, {.slots = 8, .computing = 8}};
+  price(&s, costs, 12);
+  refused(&s, 0, "the costs do not add up");
+}
+
+static void refuses_costs_of_live_ins(void **state) {
+  (void)state;
+  struct sample s = new_sample();
+  struct vp_cost costs[4] = {{.slots = 3}, {.slots = 1, .computing = 1}, {0}, {.slots = 8}};
+  price(&s, costs, 12);
+  refused(&s, s.x, "the cost of a recipe is invalid");
+}
+
+static void refuses_final_plans_without_costs(void **state) {
+  (void)state;
+  struct sample s = new_sample();
+  price(&s, NULL, 0);
+  refused(&s, 0, "a final plan has no costs");
+}
+
+static void refuses_factors_outside_the_range(void **state) {
+  (void)state;
+  struct sample s = new_sample();
+  price(&s, NULL, 0);
+  s.p.factor = 16;
+  refused(&s, 0, "the factor is not one of the plan");
+}
+
+static void refuses_early_exits_without_condition(void **state) {
+  (void)state;
+  struct sample s = new_sample();
+  s.p.early = s.add;
+  refused(&s, s.add, "an early exit has no condition");
+}
+
 static void prints(void **state) {
   (void)state;
   struct sample s = new_sample();
@@ -114,6 +190,14 @@ int main(void) {
       cmocka_unit_test(refuses_phis_in_the_body),
       cmocka_unit_test(refuses_missing_operands),
       cmocka_unit_test(refuses_odd_ranges),
+      cmocka_unit_test(refuses_uniform_values_of_lanes),
+      cmocka_unit_test(refuses_chains_used_before_their_end),
+      cmocka_unit_test(accepts_costs_that_add_up),
+      cmocka_unit_test(refuses_costs_that_do_not_add_up),
+      cmocka_unit_test(refuses_costs_of_live_ins),
+      cmocka_unit_test(refuses_final_plans_without_costs),
+      cmocka_unit_test(refuses_factors_outside_the_range),
+      cmocka_unit_test(refuses_early_exits_without_condition),
       cmocka_unit_test(prints),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
