@@ -40,7 +40,7 @@ Row = collections.namedtuple("Row", "line document row command expected")
 def pattern(text):
     """The regular expression of a TEXT."""
     parts = re.split(r"\{\{(.*?)\}\}", text)
-    return re.compile("".join(part if k % 2 else r"\s+".join(map(re.escape, re.split(r"\s+", part)))
+    return re.compile("".join(f"(?:{part})" if k % 2 else r"\s+".join(map(re.escape, re.split(r"\s+", part)))
                               for k, part in enumerate(parts)), re.M)
 
 

@@ -16,6 +16,7 @@ CASES = [
     ("ret i32 {{^}}900", 0, False), ("{{^}}}", 0, True), ("!@f ;; ret", 0, False), ("!add ;; ret", 0, True),
     ("ret ;; !add", 0, False), ("ret ;; !mul", 0, True), ("!ret ;; add.s32 ;; !ret ;; add.s32", 0, False),
     ("=2 add.s32", 0, True), ("=1 add.s32", 0, False), ("=0 mul", 0, True), ("add.s32 {{(%r[0-9]), \\1}}", 0, True),
+    ("{{add|mul}}.u32", 0, False), ("{{add|mul}}.s32", 0, True),
     ("departure:x ;; ret", 0, True), ("departure:x ;; mul", 0, False), ("ret i32 {900}", 0, False),
 ]
 ROW = seeds.Row(2, "seed1", "1 row", "true", "text")
