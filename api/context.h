@@ -31,7 +31,7 @@ struct nvmini_context {
   void *remark_user;
   struct tgt_options target;
   struct knobs knobs;
-  const char *level;          /* a row of the pipelines: "0" … "3", "max", "mid", "min" */
+  const char *level;          /* a row of the pipelines: "0" … "3", "s", "z", "max", "mid", "min" */
   struct pass_options passes; /* texts in `strings`; no pipeline: the level's */
   bool statistics;
   uint64_t nanoseconds[PHASE_COUNT]; /* processor time; with passes.time_passes */

@@ -154,6 +154,8 @@ static enum nvmini_status set_option(struct nvmini_context *c, enum option o, co
     case OPT_O1:
     case OPT_O2:
     case OPT_O3: return set_level(c, option_row(o)->name + strlen("-O"), o - OPT_O0);
+    case OPT_OS:
+    case OPT_OZ: return set_level(c, option_row(o)->name + strlen("-O"), 2);
     case OPT_OFC: return set_fast_compile(c, value);
     case OPT_PASSES: return set_text(c, &c->passes.pipeline, value);
     case OPT_VERIFY_EACH: return set_verify_each(c, value);

@@ -319,8 +319,8 @@ static int emit_remarks(struct job *j) {
 
 /* `--emit ir` and `cfg` without passes print the module as it is; all else needs a CPU. */
 static bool needs_cpu(const struct options *o) {
-  static const enum option_id optimizing[] = {OPTION_O1, OPTION_O2, OPTION_O3, OPTION_OFC,
-                                              OPTION_PASSES};
+  static const enum option_id optimizing[] = {OPTION_O1, OPTION_O2,  OPTION_O3,    OPTION_OS,
+                                              OPTION_OZ, OPTION_OFC, OPTION_PASSES};
   const char *emit = options_value(o, OPTION_EMIT);
   for (size_t k = 0; k < sizeof optimizing / sizeof *optimizing; k++)
     if (o->values[optimizing[k]] != NULL) return true;

@@ -74,8 +74,9 @@ static int show_level(const char *level) {
 
 int tables_passes(const struct options *o) {
   char level[16] = "";
-  for (int i = OPTION_O0; i <= OPTION_O3; i++)
-    if (o->values[i] != NULL) snprintf(level, sizeof level, "%d", i - OPTION_O0);
+  for (int i = OPTION_O0; i < OPTION_OFC; i++)
+    if (o->values[i] != NULL)
+      snprintf(level, sizeof level, "%s", options_name((enum option_id)i) + strlen("-O"));
   if (o->values[OPTION_OFC] != NULL) snprintf(level, sizeof level, "%s", o->values[OPTION_OFC]);
   if (level[0] != '\0') return show_level(level);
   for (int p = 1; p < PASS_COUNT; p++) {

@@ -374,12 +374,18 @@ void pass_report_statistics(const struct pass_result *r, struct textbuf *out) {
   }
 }
 
+unsigned pass_size_effort(const struct pass_env *env, const struct nvm_function *f) {
+  if (env->size_effort == 2 || function_attribute(f, ATTR_MINSIZE)) return 2;
+  return env->size_effort == 1 || function_attribute(f, ATTR_OPTSIZE);
+}
+
 enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target *target,
                                   const struct pass_options *options, struct diag_sink *sink,
                                   struct pass_result *result) {
   struct manager g = {.env = {.module = m,
                               .target = target,
                               .knobs = options->knobs,
+                              .size_effort = pipeline_size_effort(options->level),
                               .draw = options->draw,
                               .draw_state = options->draw_state,
                               .draw_graphs = options->draw_graphs},

@@ -32,7 +32,12 @@ struct pass_env {
   uint32_t number;          /* of the current function */
   uint32_t parameters;      /* of the running pass: a bit per enum pass_parameter */
   uint64_t *statistic;      /* counter of the running pass: its row's `counts` */
+  uint8_t size_effort;      /* of the level: 1 -Os, 2 -Oz; for a function see pass_size_effort() */
 };
+
+/* How far the code size of this function matters more than its speed: 0; 1: -Os or the attribute
+ * optsize; 2: -Oz or minsize. */
+unsigned pass_size_effort(const struct pass_env *env, const struct nvm_function *f);
 
 /* NVM_OK or NVM_OUT_OF_MEMORY; *changed is false on entry. */
 typedef enum nvm_status pass_on_function(struct nvm_function *f, struct pass_env *env,

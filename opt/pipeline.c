@@ -19,7 +19,8 @@ enum level {
 static const struct {
   const char *name;
   enum level level;
-} levels[] = {{"0", O0}, {"max", MAX}, {"mid", MID}, {"min", O1}, {"1", O1}, {"2", O2}, {"3", O3}};
+} levels[] = {{"0", O0}, {"max", MAX}, {"mid", MID}, {"min", O1}, {"1", O1},
+              {"2", O2}, {"s", O2},    {"z", O2},    {"3", O3}};
 
 static const struct {
   enum level levels;
@@ -61,6 +62,10 @@ void pipeline_of_level(struct pipeline *p, const char *level, const struct knobs
   for (size_t k = 0; k < sizeof stages / sizeof *stages; k++)
     if ((stages[k].levels & runs) && !(stages[k].levels & skipped))
       pipeline_append(p, text_of(stages[k].passes), &refused);
+}
+
+uint8_t pipeline_size_effort(const char *level) {
+  return strcmp(level, "z") == 0 ? 2 : strcmp(level, "s") == 0;
 }
 
 static bool add_pass(struct pipeline *p, enum pass_id id, bool conditional, unsigned parameters) {

@@ -16,9 +16,12 @@ struct pipeline {
   unsigned holds; /* FORM_ bits that hold after the last step */
 };
 
-/* The pipeline of level "0" … "3", "max", "mid" or "min" (of -Ofc); of any other level that of "3".
- * Knobs add and remove stages. */
+/* The pipeline of level "0" … "3", "s", "z", "max", "mid" or "min" (of -Ofc); of any other level
+ * that of "3". Knobs add and remove stages. */
 void pipeline_of_level(struct pipeline *p, const char *level, const struct knobs *knobs);
+
+/* As in struct pass_env: 1 for level "s", 2 for "z". */
+uint8_t pipeline_size_effort(const char *level);
 
 /* The passes that the knobs remove from all pipelines, a bit per pass. */
 uint64_t pipeline_removed(const struct knobs *knobs);

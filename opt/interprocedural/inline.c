@@ -40,6 +40,8 @@
 enum {
   INLINE_THRESHOLD = 80,   /* instructions */
   HINT_THRESHOLD = 240,    /* of functions marked inlinehint */
+  SMALL_THRESHOLD = 25,    /* with -Os or optsize, LLVM's quarter of its limit */
+  SMALLEST_THRESHOLD = 5,  /* with -Oz or minsize, LLVM's */
   CONSTANT_BONUS = 5,      /* instructions */
   FRAME_BONUS = 240,       /* instructions */
   MAX_CALLER_SIZE = 20000, /* larger callers inline only alwaysinline functions and only uses */
@@ -115,8 +117,12 @@ static uint32_t count_constant_uses(const struct nvm_function *f, const struct n
   return uses;
 }
 
-static uint32_t threshold_of(const struct nvm_function *g) {
-  return function_attribute(g, ATTR_INLINEHINT) ? HINT_THRESHOLD : INLINE_THRESHOLD;
+/* The cost up to which g is inlined into f. */
+static uint32_t threshold_of(const struct inliner *l, const struct nvm_function *g) {
+  static const uint32_t by_size_effort[] = {INLINE_THRESHOLD, SMALL_THRESHOLD, SMALLEST_THRESHOLD};
+  unsigned effort = pass_size_effort(l->env, l->f);
+  if (effort == 0 && function_attribute(g, ATTR_INLINEHINT)) return HINT_THRESHOLD;
+  return by_size_effort[effort];
 }
 
 /* The number of arguments that point to variables of the frame. */
@@ -135,7 +141,7 @@ static uint32_t count_passed_variables(const struct nvm_function *f, const struc
 static uint32_t threshold_here(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
   const struct nvm_function *g = l->m->functions.data[callee];
   uint32_t size = l->graph->nodes[callee].size;
-  uint32_t threshold = threshold_of(g) + FRAME_BONUS * count_passed_variables(l->f, i);
+  uint32_t threshold = threshold_of(l, g) + FRAME_BONUS * count_passed_variables(l->f, i);
   if (size <= threshold || size > threshold * 2) return threshold;
   return threshold + CONSTANT_BONUS * count_constant_uses(l->f, i, g);
 }
@@ -178,11 +184,11 @@ static struct verdict decide(const struct inliner *l, const struct nvm_inst *i, 
                              uint32_t caller_size) {
   const struct nvm_function *g = l->m->functions.data[callee];
   if (function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE))
-    return (struct verdict){true, threshold_of(g), ": it is marked alwaysinline"};
+    return (struct verdict){true, threshold_of(l, g), ": it is marked alwaysinline"};
   bool only = is_only_use(l, callee);
   if (caller_size > (only ? MAX_CALLER_SIZE_OF_ONLY_USE : MAX_CALLER_SIZE))
-    return (struct verdict){false, threshold_of(g), ": the caller is too large"};
-  if (only) return (struct verdict){true, threshold_of(g), ": it is its only call"};
+    return (struct verdict){false, threshold_of(l, g), ": the caller is too large"};
+  if (only) return (struct verdict){true, threshold_of(l, g), ": it is its only call"};
   struct verdict v = {.threshold = threshold_here(l, i, callee), .reason = ""};
   v.inlined = l->graph->nodes[callee].size <= v.threshold;
   if (v.inlined) v.reason = ": constant arguments or addresses of variables raise the threshold";
@@ -210,7 +216,7 @@ static bool should_inline(const struct inliner *l, struct call call, uint32_t ca
            "'%(Callee)t' %s into '%(Caller)t' with (cost=%(Cost)u, "
            "threshold=%(Threshold)u)%(Reason)s",
            callee, v.inlined ? "inlined" : "not inlined", caller, size, v.threshold,
-           v.inlined == (size > threshold_of(g)) ? v.reason : "");
+           v.inlined == (size > threshold_of(l, g)) ? v.reason : "");
   return v.inlined;
 }
 

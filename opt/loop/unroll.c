@@ -16,7 +16,8 @@
  *            rounds. Hints (llvm.loop.unroll.full, .count, .enable, .disable) override costs.
  *            Unrolled loops get .disable, which code generation prints as .pragma "nounroll"; so
  *            do innermost loops with fewer than FEW_REGISTERS free registers, since ptxas would
- *            unroll them; the knob reg-target-adjust moves this limit.
+ *            unroll them; the knob reg-target-adjust moves this limit. With -Os and -Oz (optsize,
+ *            minsize) all do; loops that -Oz meets are not unrolled for their hints.
  * Requires:  loop-simplify, lcssa; loop-rotate for exact and runtime.
  * Preserves: convergent operations: threads that are converged in an iteration remain so; a loop
  *            with such operations gets no remainder loop.
@@ -35,6 +36,7 @@
 enum {
   MAX_FULL = 300,
   MAX_FULL_FRAME = 1200,
+  MAX_FULL_SMALL = 40, /* with -Os: less leaves arrays in local memory, whose code is larger */
   MAX_PARTIAL = 75,
   MAX_BY_PRAGMA = 16384,
   RUNTIME_FACTOR = 8,
@@ -81,13 +83,23 @@ static bool indexes_frame(const struct unroller *u, uint32_t n) {
   return false;
 }
 
+/* Instructions of a fully unrolled loop of `size`, at most. */
+static uint32_t full_limit(const struct unroller *u, uint32_t n, bool hinted, uint32_t size) {
+  unsigned effort = pass_size_effort(u->env, u->f);
+  if (hinted) return MAX_BY_PRAGMA;
+  if (effort < 2 && indexes_frame(u, n)) return MAX_FULL_FRAME;
+  if (effort == 1 && size < MAX_FULL_SMALL) return MAX_FULL_SMALL;
+  return effort > 0 ? size : MAX_FULL;
+}
+
 static struct plan plan_loop(struct unroller *u, uint32_t n) {
   struct plan not = {UNROLL_NOT, 0, false};
   struct loop_hint disable = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.disable");
   struct loop_hint count = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.count");
   bool full = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.full").given;
-  bool hinted =
-      full || count.given || loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.enable").given;
+  unsigned effort = pass_size_effort(u->env, u->f);
+  bool hinted = effort < 2 && (full || count.given ||
+                               loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.enable").given);
   bool convergent;
   uint32_t size;
   if (disable.given || (count.given && count.value <= 1)) return not ;
@@ -97,7 +109,7 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   uint64_t taken, work = size > 2 ? size - 2 : 1,
                   iterations = c.most == UINT64_MAX ? UINT64_MAX : c.most + 1;
   bool number = c.known && trip_count_is_number(&c, &taken);
-  uint64_t limit = hinted ? MAX_BY_PRAGMA : indexes_frame(u, n) ? MAX_FULL_FRAME : MAX_FULL;
+  uint64_t limit = full_limit(u, n, hinted, size);
   bool fits = iterations <= limit && iterations * work <= limit && (number || !convergent) &&
               (number || iterations <= 8);
   if (fits && (!count.given || (uint64_t)count.value >= iterations))
@@ -108,7 +120,7 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
     return not ;
   bool bottom = c.known && u->loop->exiting.index == u->loop->latch.index;
   bool innermost = u->loop->end == n + 1;
-  if (full || !bottom || !innermost || iterations == 1) return not ;
+  if (full || (effort > 0 && !hinted) || !bottom || !innermost || iterations == 1) return not ;
   uint32_t factor = RUNTIME_FACTOR, most = hinted ? MAX_BY_PRAGMA / 32 : MAX_PARTIAL;
   if (count.given) factor = count.value > 128 ? 128 : (uint32_t)count.value;
   else
@@ -358,8 +370,9 @@ static bool is_hinted(const struct nvm_function *f, const struct loop *l) {
 }
 
 /* Marks loops in which nearly all registers are used: ptxas would unroll them and spill. Pressure
- * is computed only in functions with many more values. */
+ * is computed only in functions with many more values. Where size matters, marks all loops. */
 static bool keep_rolled(struct unroller *u) {
+  bool small = pass_size_effort(u->env, u->f) > 0;
   const struct nvm_function *f = u->f;
   uint32_t most = tgt_limit(u->env->target->cpu, TGT_LIMIT_REGISTERS_PER_THREAD) - FEW_REGISTERS +
                   (uint32_t)u->env->knobs->value[KNOB_REG_TARGET_ADJUST],
@@ -369,7 +382,7 @@ static bool keep_rolled(struct unroller *u) {
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i)
       if (l->count && all <= enough) all += pressure_registers(f, function_inst(f, i)->type);
-  if (all <= enough) return true;
+  if (all <= enough && !small) return true;
   if (u->changed && !loop_nest_compute(&u->nest, u->f, u->env->arena)) return false;
   if (!pressure_compute(&p, f, &u->nest.d, u->env->arena)) return false;
   for (uint32_t n = 1; n <= l->count; n++) {
@@ -380,7 +393,7 @@ static bool keep_rolled(struct unroller *u) {
       uint32_t here = p.most[l->blocks[loop->first_block + k].index];
       if (here > highest) highest = here;
     }
-    if (highest <= most) continue;
+    if (highest <= most && !small) continue;
     if (!loop_set_hint(u->f, loop->latch, loop->hints, "llvm.loop.unroll.",
                        "llvm.loop.unroll.disable"))
       return false;

@@ -203,6 +203,10 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
     vreport_refusal(&v, VECTOR_DISABLED);
     return NVM_OK;
   }
+  if (v.hints.force != FORCE_ENABLED && pass_size_effort(z->env, z->f) > 0) {
+    vreport_refusal(&v, VECTOR_NOT_BENEFICIAL); /* copies of the body, remainder, checks */
+    return NVM_OK;
+  }
   if (!phase_dispatch(&v, &outer)) return NVM_OK;
   enum vector_refusal r = phase_legality(&v, outer, &nest, &status);
   if (status == NVM_OK && r == VECTOR_OK && v.body_count > MAX_BODY) r = VECTOR_NOT_BENEFICIAL;

@@ -192,7 +192,7 @@ def page(options, measured, rows, by_pass, total):
     out += ["\n## Passes without effect on these modules\n",
             f"{', '.join(none) or 'None'}. The headers of their files say why they stay.",
             "\n## Pipelines\n", "As in `opt/pipelines.def`; `+` runs only on functions that the last pass without `+` has changed.",
-            "`-Ofc=min` is `-O1`. `loop-simplify` and `lcssa` are inserted before passes that require them.\n", *pipelines()]
+            "`-Ofc=min` is `-O1`, `-Os` and `-Oz` run the passes of `-O2`. `loop-simplify` and `lcssa` are inserted before passes that require them.\n", *pipelines()]
     return "\n".join(out) + "\n"
 
 

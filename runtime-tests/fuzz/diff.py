@@ -29,7 +29,7 @@ import gen_loops
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PER_MODULE, LOOPS_PER_MODULE = 10, 40
-LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Ofc=max", "-Ofc=mid", "-Ofc=min"]
+LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Os", "-Oz", "-Ofc=max", "-Ofc=mid", "-Ofc=min"]
 CPUS = ["sm_75", "sm_90a", "sm_100a"]
 
 
