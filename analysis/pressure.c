@@ -27,7 +27,7 @@ struct counter {
   VEC(struct nvm_block) read;   /* blocks that read the value */
   VEC(struct nvm_value) names;  /* the value, and addresses at a constant distance from it */
   uint32_t value, registers;    /* the current value: its slot, its registers */
-  struct nvm_block home;        /* the block that defines it */
+  struct nvm_block definition;  /* the block that defines it */
 };
 
 uint32_t pressure_registers(const struct nvm_function *f, struct nvm_type type) {
@@ -58,7 +58,7 @@ static bool note_live_out(struct counter *c, struct nvm_block b) {
   if (c->out[b.index] == c->value || !dominance_reachable(c->d, b)) return true;
   c->out[b.index] = c->value;
   c->p->out[b.index] += c->registers;
-  return b.index == c->home.index || note_live_in(c, b);
+  return b.index == c->definition.index || note_live_in(c, b);
 }
 
 static bool note_use(struct counter *c, uint32_t use) {
@@ -74,14 +74,15 @@ static bool note_use(struct counter *c, uint32_t use) {
   if (first || c->position[id.index] > c->position[c->last[b.index].index]) c->last[b.index] = id;
   c->read_in[b.index] = c->value;
   return (!first || VEC_PUSH(c->arena, &c->read, b)) &&
-         (b.index == c->home.index || note_live_in(c, b));
+         (b.index == c->definition.index || note_live_in(c, b));
 }
 
 /* Follows one value; `at_begin`: it is a phi or argument, defined at the start of its block. */
-static bool follow(struct counter *c, struct nvm_value v, struct nvm_block home, bool at_begin) {
+static bool follow(struct counter *c, struct nvm_value v, struct nvm_block definition,
+                   bool at_begin) {
   c->value = uses_slot(&c->uses, v);
   c->registers = pressure_registers(c->f, value_type(c->f, v));
-  c->home = home;
+  c->definition = definition;
   c->names.count = c->read.count = 0;
   if (c->registers == 0 || !VEC_PUSH(c->arena, &c->names, v)) return c->registers == 0;
   for (uint32_t n = 0; n < c->names.count; n++) {
@@ -95,8 +96,8 @@ static bool follow(struct counter *c, struct nvm_value v, struct nvm_block home,
          k++)
       if (!note_live_out(c, c->d->predecessors[k])) return false;
   }
-  bool there = c->read_in[home.index] == c->value || c->out[home.index] == c->value;
-  if (at_begin && there) c->p->in[home.index] += c->registers;
+  bool there = c->read_in[definition.index] == c->value || c->out[definition.index] == c->value;
+  if (at_begin && there) c->p->in[definition.index] += c->registers;
   if (!at_begin && there) c->made[value_index(v)] = c->registers;
   for (uint32_t k = 0; k < c->read.count; k++) {
     uint32_t b = c->read.data[k].index;

@@ -270,8 +270,8 @@ static void touch(struct coalescer *c, uint32_t n, struct live at) {
 }
 
 static void enter(struct coalescer *c, uint32_t n, uint32_t b) {
-  uint32_t home = function_inst(c->l->f, c->candidates.data[n].value)->block.index;
-  if (b == home || c->entered[b] == n) return;
+  uint32_t definition = function_inst(c->l->f, c->candidates.data[n].value)->block.index;
+  if (b == definition || c->entered[b] == n) return;
   c->entered[b] = n;
   VEC_PUSH(&c->l->function_arena, &c->stack, b);
 }
@@ -364,7 +364,7 @@ static void join_operands(struct coalescer *c, bool backward) {
 static void release_load(struct lower *l, struct nvm_inst_id v) {
   const struct nvm_inst *i = function_inst(l->f, v);
   if ((i->op == OP_ZEXT || i->op == OP_SEXT) && select_is_loaded(l, i))
-    l->selection[value_index(inst_operand(l->f, i, 0))].home = 0;
+    l->selection[value_index(inst_operand(l->f, i, 0))].coalesced_with = 0;
 }
 
 static void share_registers(struct coalescer *c) {
@@ -373,7 +373,7 @@ static void share_registers(struct coalescer *c) {
     struct nvm_inst_id v = c->candidates.data[n].value,
                        leader = c->candidates.data[c->candidates.data[n].leader].value;
     if (c->candidates.data[c->candidates.data[n].leader].members == 1) continue;
-    if (v.index != leader.index) l->selection[v.index].home = leader.index;
+    if (v.index != leader.index) l->selection[v.index].coalesced_with = leader.index;
     l->selection[v.index].is_shared = true;
     value_result(l, v);
     release_load(l, v);

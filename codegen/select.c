@@ -184,17 +184,17 @@ static void select_extending_load(struct lower *l, const struct nvm_inst *extens
   const struct part *p = parts.count == 1 ? part_at(l, parts, 0) : NULL;
   if (p && p->kind == PART_INT && (p->bits == 8 || p->bits == 16) && how.ordering == ORDER_NONE &&
       is_aligned(l, load->type, how, p->bits / 8u))
-    selection_of(l, load)->home = (uint32_t)(extension - l->f->insts.data);
+    selection_of(l, load)->coalesced_with = (uint32_t)(extension - l->f->insts.data);
 }
 
 struct nvm_inst_id select_extension(const struct lower *l, struct nvm_inst_id load) {
-  return (struct nvm_inst_id){l->selection[load.index].is_shared ? 0
-                                                                 : l->selection[load.index].home};
+  return (struct nvm_inst_id){
+      l->selection[load.index].is_shared ? 0 : l->selection[load.index].coalesced_with};
 }
 
 bool select_is_loaded(const struct lower *l, const struct nvm_inst *extension) {
   const struct nvm_inst *load = value_inst(l->f, inst_operand(l->f, extension, 0));
-  return load && selection_of(l, load)->home == (uint32_t)(extension - l->f->insts.data);
+  return load && selection_of(l, load)->coalesced_with == (uint32_t)(extension - l->f->insts.data);
 }
 
 /* --- vectors and aggregates ------------------------------------------------------------------- */
@@ -205,7 +205,7 @@ static void select_insertion_in_place(struct lower *l, const struct nvm_inst *in
   const struct nvm_inst *before = value_inst(l->f, whole);
   if (before && before->op == OP_INSERTVALUE && is_read_once(l, whole) &&
       before->block.index == insertion->block.index)
-    selection_of(l, insertion)->home = value_index(whole);
+    selection_of(l, insertion)->coalesced_with = value_index(whole);
 }
 
 bool select_is_insertion(struct lower *l, struct nvm_value v, uint64_t *lane) {

@@ -11,20 +11,21 @@
  *   store of a truncated integer         `folded` bit 0: the access truncates
  *   truncation of a 64-bit value shifted `folded` bit 0: the high word is read
  *   right by 32 or more
- *   extended load of 8 or 16 bits        `home` of the load is the zext or sext: the access extends
- *   insertvalue into a dying aggregate   `home` is the aggregate: changed in place
+ *   extended load of 8 or 16 bits        `coalesced_with` of the load is the zext or sext: the
+ *                                        access extends
+ *   insertvalue into a dying aggregate   `coalesced_with` is the aggregate: changed in place
  *   alloca, constant gep, cast to the    the pointer's address is another base plus an offset
  *   generic space
  *   lane of a packed vector              lane instructions look through insertions into it
  *
- * Coalescing adds to `home`, and sets `is_shared`. */
+ * Coalescing adds to `coalesced_with`, and sets `is_shared`. */
 #ifndef NVM_CODEGEN_SELECT_H
 #define NVM_CODEGEN_SELECT_H
 
 #include "codegen/lower.h"
 
 struct selection {
-  uint32_t home;    /* the instruction in whose registers the result is; 0: in its own */
+  uint32_t coalesced_with; /* the instruction in whose registers the result is; 0: in its own */
   uint32_t address; /* of a pointer: 1 + its address in lower.addresses; 0: not decided yet */
   uint16_t folded; /* bit k: this instruction computes operand k itself, from that one's operands */
   bool wanted;     /* emitted, with a result in registers */

@@ -23,10 +23,11 @@ static const struct ptx_reg *registers_of(struct lower *l, uint32_t *slot, struc
 }
 
 const struct ptx_reg *value_result(struct lower *l, struct nvm_inst_id i) {
-  uint32_t home = i.index;
-  while (l->inst_regs[home] == 0 && l->selection[home].home) home = l->selection[home].home;
-  const struct ptx_reg *regs = registers_of(l, &l->inst_regs[home], l->f->insts.data[home].type);
-  l->inst_regs[i.index] = l->inst_regs[home];
+  uint32_t owner = i.index;
+  while (l->inst_regs[owner] == 0 && l->selection[owner].coalesced_with)
+    owner = l->selection[owner].coalesced_with;
+  const struct ptx_reg *regs = registers_of(l, &l->inst_regs[owner], l->f->insts.data[owner].type);
+  l->inst_regs[i.index] = l->inst_regs[owner];
   return regs;
 }
 

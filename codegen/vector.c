@@ -102,8 +102,8 @@ void vector_lower_insert_value(struct lower *l, const struct nvm_inst *i) {
   const struct ptx_reg *to = value_result(l, l->inst);
   uint32_t count = part_list(l, i->type).count;
   bool undefined = value_kind(whole) == VALUE_CONST && const_is_undef_or_poison(l->module, whole);
-  bool in_place =
-      value_kind(whole) == VALUE_INST && l->selection[l->inst.index].home == value_index(whole);
+  bool in_place = value_kind(whole) == VALUE_INST &&
+                  l->selection[l->inst.index].coalesced_with == value_index(whole);
   for (uint32_t k = 0; k < count && !undefined && !in_place; k++)
     if (k < at.first || k >= at.first + at.count) emit_copy(l, to[k], value_operand(l, whole, k));
   copy_parts(l, to + at.first, member, 0, at.count);

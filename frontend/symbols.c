@@ -35,21 +35,23 @@ void symbols_reset_prefixes(struct parser *p) {
 }
 
 void symbols_check_prefixes(struct parser *p, uint32_t allowed, uint32_t begin) {
-  static const char *const what[] = {"a linkage",
-                                     "a visibility or storage class",
-                                     "a calling convention",
-                                     "an attribute",
-                                     "a flag",
-                                     "an address space",
-                                     "unnamed_addr",
-                                     "thread_local or externally_initialized"};
-  uint32_t bad = p->prefixes.seen & ~allowed;
-  for (uint32_t i = 0; i < sizeof what / sizeof *what; i++) {
-    if (bad >> i & 1) {
-      report(p, DIAG_WORD_MISPLACED, p->prefixes.begin, begin, what[i], NULL, NULL);
-      return;
-    }
-  }
+  static const char *const names[] = {"linkage",
+                                      "visibility",
+                                      "calling convention",
+                                      "attribute",
+                                      "flag",
+                                      "address space",
+                                      "'unnamed_addr'",
+                                      "'thread_local' or 'externally_initialized'"};
+  uint32_t count = sizeof names / sizeof *names, bad = p->prefixes.seen & ~allowed, first = 0;
+  if (bad == 0) return;
+  while (!(bad >> first & 1)) first++;
+  struct textbuf b;
+  textbuf_init(&b, &p->scratch);
+  for (uint32_t i = 0; i < count; i++)
+    if (allowed >> i & 1) textbuf_format(&b, b.length ? ", %s" : "%s", names[i]);
+  report(p, DIAG_WORD_MISPLACED, p->prefixes.begin, begin, names[first],
+         report_copy(p, b.bytes, b.length), NULL);
 }
 
 /* ---- Comdats ---- */

@@ -41,7 +41,7 @@ LAYERS = {
 }
 LIBRARY = [folder for folder in LAYERS if folder not in ("include", "driver")]
 # Headers that are included by name alone: those made by generators, and the public one.
-HOME_OF = {
+FOLDER_OF = {
     "nvmini.h": "include", "parser.h": "frontend",
     "nvptx_tables.h": "target", "nvptx_tables.inc": "target",
     "intrinsics.h": "ir", "intrinsics.inc": "support",  # has parts for ir, ptx and codegen
@@ -92,11 +92,11 @@ def check_layers(_build):
             if not include:
                 continue
             name = include.group(1)
-            home = name.split("/")[0] if "/" in name else HOME_OF.get(name)
-            if home is None:
+            included = name.split("/")[0] if "/" in name else FOLDER_OF.get(name)
+            if included is None:
                 yield f'{path}:{number}: "{name}" is written without its folder'
-            elif home != folder and home not in LAYERS[folder]:
-                yield f"{path}:{number}: {folder}/ must not include from {home}/"
+            elif included != folder and included not in LAYERS[folder]:
+                yield f"{path}:{number}: {folder}/ must not include from {included}/"
 
 
 def symbols(library, *options):
@@ -250,8 +250,8 @@ def circles(calls):
 def check_circles(build):
     for folder, most in CIRCLE_AT_MOST.items():
         objects = list(object_symbols(build, folder))
-        home = {name: path for path, _, defined, _ in objects for name in defined}
-        calls = {path: {home[n] for n in needed if n in home} - {path} for path, _, _, needed in objects}
+        defined_in = {name: path for path, _, defined, _ in objects for name in defined}
+        calls = {path: {defined_in[n] for n in needed if n in defined_in} - {path} for path, _, _, needed in objects}
         for circle in circles(calls):
             if VERBOSE:
                 print(f"lint circles: {len(circle)} files: {' '.join(circle)}")

@@ -100,14 +100,14 @@ static bool is_dead(struct eliminator *g, uint32_t at) {
   const struct accesses *a = &g->accesses;
   const struct access *store = &a->list.data[at];
   struct nvm_inst_id id = store->where.access;
-  struct nvm_block home = function_inst(g->f, id)->block;
+  struct nvm_block block = function_inst(g->f, id)->block;
   const struct alias_address *address = &store->where.place->address;
   if (effects_stores_nothing(g->f, function_inst(g->f, id))) return true;
   if (g->ends[store->class] == 1 && !alias_is_private(g->alias, address->base)) return false;
   g->work_count = g->steps = 0;
-  enum outcome v = look_ahead(g, at + 1, a->end[home.index], store);
+  enum outcome v = look_ahead(g, at + 1, a->end[block.index], store);
   if (v != PASSES) return v == OVERWRITTEN;
-  if (!add_successors(g, home, id, address)) return false;
+  if (!add_successors(g, block, id, address)) return false;
   for (uint32_t k = 0; k < g->work_count; k++) {
     struct nvm_block b = g->work[k];
     v = look_ahead(g, a->first[b.index], a->end[b.index], store);

@@ -205,10 +205,10 @@ static bool is_anticipated(const struct load_eliminator *g) {
 
 /* Whether the load can be inserted at the end of block b, a predecessor of the load's block. */
 static bool can_load_in(const struct load_eliminator *g, struct nvm_block b) {
-  struct nvm_block home = function_inst(g->f, g->load)->block;
-  if (block_successor_count(g->f, b) != 1 || block_successor(g->f, b, 0).index != home.index)
+  struct nvm_block load_block = function_inst(g->f, g->load)->block;
+  if (block_successor_count(g->f, b) != 1 || block_successor(g->f, b, 0).index != load_block.index)
     return false;
-  if (dominance_dominates(g->dominance, home, b))
+  if (dominance_dominates(g->dominance, load_block, b))
     return false; /* a loop, in which nothing is gained */
   return is_anticipated(g);
 }
@@ -268,15 +268,15 @@ static bool add_predecessors(struct load_eliminator *g, struct nvm_block to,
 /* Searches all blocks before the load's. Whether the value is available on all paths, or on all but
  * one where it can be loaded. */
 static bool search_predecessors(struct load_eliminator *g, struct memory_location l) {
-  struct nvm_block home = function_inst(g->f, g->load)->block;
+  struct nvm_block load_block = function_inst(g->f, g->load)->block;
   g->node_count = 0;
   g->found = false;
   g->without = NULL;
-  if (!add_predecessors(g, home, l.place, l.bytes)) return false;
+  if (!add_predecessors(g, load_block, l.place, l.bytes)) return false;
   for (uint32_t k = 0; k < g->node_count; k++) {
     struct node *n = &g->nodes[k];
     if (n->state != TRANSPARENT) continue;
-    if (n->block.index == home.index && !same_address(&n->place.address, &l.place->address))
+    if (n->block.index == load_block.index && !same_address(&n->place.address, &l.place->address))
       return false;
     if (!add_predecessors(g, n->block, &n->place, l.bytes)) return false;
   }
@@ -337,15 +337,15 @@ static struct nvm_value common_value(const struct load_eliminator *g) {
   }
   if (value_kind(one) != VALUE_INST) return one;
   struct nvm_block made = g->f->insts.data[value_index(one)].block;
-  struct nvm_block home = function_inst(g->f, g->load)->block;
-  return value_index(one) != g->load.index && dominance_dominates(g->dominance, made, home)
+  struct nvm_block load_block = function_inst(g->f, g->load)->block;
+  return value_index(one) != g->load.index && dominance_dominates(g->dominance, made, load_block)
              ? one
              : VALUE_NULL;
 }
 
 /* The value of the load, if no node is UNKNOWN. */
 static struct nvm_value join(struct load_eliminator *g) {
-  struct nvm_block home = function_inst(g->f, g->load)->block;
+  struct nvm_block load_block = function_inst(g->f, g->load)->block;
   for (uint32_t k = 0; k < g->node_count; k++) drop_value_metadata(g, g->nodes[k].source);
   struct nvm_value one = common_value(g), result = VALUE_NULL;
   if (!value_is_none(one)) return one;
@@ -355,14 +355,14 @@ static struct nvm_value join(struct load_eliminator *g) {
       n->value = cast_to_load(g, n->value, n->source);
     if (n->state == TRANSPARENT && dominance_predecessor_count(g->dominance, n->block) > 1)
       n->phi = make_phi(g, n->block);
-    if (n->block.index == home.index) result = n->phi;
+    if (n->block.index == load_block.index) result = n->phi;
   }
   bool own = value_is_none(result);
-  if (own && dominance_predecessor_count(g->dominance, home) == 1)
-    result = value_at_end(g, dominance_first_predecessor(g->dominance, home));
+  if (own && dominance_predecessor_count(g->dominance, load_block) == 1)
+    result = value_at_end(g, dominance_first_predecessor(g->dominance, load_block));
   else if (own) {
-    result = make_phi(g, home);
-    if (value_is_none(result) || !fill_phi(g, result, home)) return VALUE_NULL;
+    result = make_phi(g, load_block);
+    if (value_is_none(result) || !fill_phi(g, result, load_block)) return VALUE_NULL;
   }
   for (uint32_t k = 0; k < g->node_count; k++)
     if (!value_is_none(g->nodes[k].phi) && !fill_phi(g, g->nodes[k].phi, g->nodes[k].block))
@@ -372,22 +372,23 @@ static struct nvm_value join(struct load_eliminator *g) {
 
 /* --- Partially redundant loads --- */
 
-/* v of block `home` at the end of its predecessor `from`. Instructions of `home` are cloned. */
+/* v, as seen in block `to`, at the end of its predecessor `from`. Instructions of `to` are cloned.
+ */
 static struct nvm_value available_at(struct load_eliminator *g, struct nvm_value v,
-                                     struct nvm_block home, struct nvm_block from, int depth) {
+                                     struct nvm_block to, struct nvm_block from, int depth) {
   struct nvm_function *f = g->f;
   if (value_kind(v) != VALUE_INST) return v;
   struct nvm_inst_id id = {value_index(v)};
   const struct nvm_inst *i = function_inst(f, id);
   enum { MOST = 6 };
   struct nvm_value operands[MOST];
-  if (i->block.index != home.index) return v;
+  if (i->block.index != to.index) return v;
   for (uint32_t k = 0; i->op == OP_PHI && k < i->operand_count; k += 2)
     if (value_index(inst_operand(f, i, k + 1)) == from.index) return inst_operand(f, i, k);
   if (i->op == OP_CALL || !effects_is_speculatable(f, i) || i->operand_count > MOST || depth == 3)
     return VALUE_NULL;
   for (uint32_t k = 0; k < i->operand_count; k++) {
-    operands[k] = available_at(g, inst_operand(f, i, k), home, from, depth + 1);
+    operands[k] = available_at(g, inst_operand(f, i, k), to, from, depth + 1);
     if (value_is_none(operands[k])) return VALUE_NULL;
     i = function_inst(f, id);
   }
@@ -397,9 +398,9 @@ static struct nvm_value available_at(struct load_eliminator *g, struct nvm_value
 
 static bool load_in(struct load_eliminator *g, struct node *n) {
   struct nvm_function *f = g->f;
-  struct nvm_block home = function_inst(f, g->load)->block;
+  struct nvm_block load_block = function_inst(f, g->load)->block;
   struct nvm_value pointer = inst_operand_at(f, g->load, 0);
-  pointer = available_at(g, pointer, home, n->block, 0);
+  pointer = available_at(g, pointer, load_block, n->block, 0);
   if (value_is_none(pointer)) return false;
   const struct nvm_inst *old = function_inst(f, g->load);
   struct builder at = builder_located(builder_before(f, block_terminator(f, n->block)), g->load);
@@ -468,18 +469,18 @@ static bool may_be_available(const struct load_eliminator *g, const struct acces
 }
 
 static struct nvm_value find_value(struct load_eliminator *g, const struct access *load) {
-  struct nvm_block home = function_inst(g->f, load->where.access)->block;
+  struct nvm_block load_block = function_inst(g->f, load->where.access)->block;
   const struct alias_address *address = &load->where.place->address;
   struct nvm_value constant = fold_constant_load(g, address);
   if (!value_is_none(constant)) return constant;
   if (!may_be_available(g, load)) return VALUE_NULL;
-  struct node local = {.block = home};
+  struct node local = {.block = load_block};
   search_block_from(g, load, &local);
   if (local.state == AVAILABLE) {
     drop_value_metadata(g, local.source);
     return cast_to_load(g, local.value, local.source);
   }
-  if (local.state == UNKNOWN || home.index == g->f->entry.index) return VALUE_NULL;
+  if (local.state == UNKNOWN || load_block.index == g->f->entry.index) return VALUE_NULL;
   struct nvm_value result = VALUE_NULL;
   if (search_predecessors(g, load->where) && (!g->without || load_in(g, g->without)))
     result = join(g);
