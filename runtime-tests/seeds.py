@@ -4,7 +4,8 @@
     seeds.py [BUILD_FOLDER] [--document seed3] [--row TEXT] [--show]
 
 A row has four columns, separated by tabs: the document; its row (line, and what it says); a shell command, executed in
-runtime-tests/seeds/ with the command under test in $NVMINI and standard error added to standard output; what is expected.
+runtime-tests/seeds/ with the command under test in $NVMINI, an empty folder in $T, and standard error added to standard
+output; what is expected.
 Equal commands are executed once. The expectation is a list of items separated by ` ;; `:
 
     TEXT             occurs after the match of the item before; a run of blanks matches any run of blanks and line ends,
@@ -25,6 +26,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -130,12 +132,14 @@ def read():
 
 def execute(command, build):
     """(exit status, output); status None if it ran too long."""
-    environment = {**os.environ, "NVMINI": os.path.abspath(f"{build}/nvmini"), "BUILD": os.path.abspath(build)}
-    try:
-        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=f"{HERE}/seeds", env=environment, timeout=LIMIT,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    except subprocess.TimeoutExpired as late:
-        return None, (late.stdout or b"").decode(errors="replace")
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "NVMINI": os.path.abspath(f"{build}/nvmini"), "T": folder}
+        try:
+            done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=f"{HERE}/seeds", env=environment,
+                                  timeout=LIMIT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, check=False)
+        except subprocess.TimeoutExpired as late:
+            return None, (late.stdout or b"").decode(errors="replace")
     return done.returncode, done.stdout.decode(errors="replace")
 
 
