@@ -7,7 +7,8 @@
  * Algorithm: a byval pointer that reaches the address of a store, an atomic operation or a block
  *            copy, through any chain of getelementptr and casts, is replaced everywhere by a
  *            variable, which a memcpy initializes in the entry. early-byval-copy (knob
- *            nvptx-early-byval-copy) does this before all other passes, for every parameter.
+ *            nvptx-early-byval-copy) does this before all other passes, for every parameter
+ *            but grid constants.
  * Requires:  nothing; best after inlining and before sroa.
  * Preserves: the control flow.
  * Cost:      linear in operands, in kernels with such parameters.
@@ -46,6 +47,22 @@ static void find_written(const struct nvm_function *f, bool *written) {
     }
 }
 
+static bool is_string_known(const struct nvm_module *m, const char *text, struct nvm_str *s) {
+  *s = strtab_find(&m->strings, text, strlen(text));
+  return s->index != 0;
+}
+
+/* Whether the address of a parameter may be asked for: a copy has another one. Annotations do not
+ * say of which parameters before they are read, so they count for all of the module. */
+static bool may_be_grid_constant(const struct nvm_function *f, uint32_t argument) {
+  const struct nvm_module *m = f->module;
+  struct nvm_str key;
+  struct nvm_attrset set = attrlist_parameter(&m->attributes, f->attributes, argument);
+  return is_string_known(m, "grid_constant", &key) ||
+         (is_string_known(m, "nvvm.grid_constant", &key) &&
+          attrset_find_string(&m->attributes, set, key));
+}
+
 /* Copies the byval parameters of a kernel that are written, or all. */
 static enum nvm_status copy_parameters(struct nvm_function *f, struct pass_env *env, bool all,
                                        bool *changed) {
@@ -57,8 +74,8 @@ static enum nvm_status copy_parameters(struct nvm_function *f, struct pass_env *
   for (uint32_t k = 0; k < count; k++) {
     const struct nvm_attr *byval = function_parameter_attribute(f, k, ATTR_BYVAL);
     struct nvm_value argument = value_of_arg(k);
-    if (!(all || written[k]) || !byval || !byval->type.index ||
-        !type_equal(function_arg_type(f, k), TYPE_PTR))
+    bool copies = all ? !may_be_grid_constant(f, k) : written[k];
+    if (!copies || !byval || !byval->type.index || !type_equal(function_arg_type(f, k), TYPE_PTR))
       continue;
     struct nvm_inst_id first = function_block(f, f->entry)->first;
     struct nvm_value variable = byval_copy(
