@@ -392,7 +392,9 @@ LIB := $(DESTDIR)$(PREFIX)/lib
 INSTALLED := $(BIN)/nvmini $(LIB)/libnvmini.a $(LIB)/libnvmini.so $(LIB)/libnvmini.so.0 \
   $(LIB)/libnvmini.so.$(VERSION) $(LIB)/pkgconfig/nvmini.pc $(DESTDIR)$(PREFIX)/include/nvmini.h \
   $(DESTDIR)$(PREFIX)/share/man/man1/nvmini.1 \
-  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nvmini
+  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nvmini \
+  $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_nvmini \
+  $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/nvmini.fish
 
 install: release
 	@mkdir -p $(sort $(dir $(INSTALLED)))
@@ -406,6 +408,8 @@ install: release
 	  '$(PREFIX)' '$(VERSION)' > $(LIB)/pkgconfig/nvmini.pc
 	build/release/nvmini help --man > $(DESTDIR)$(PREFIX)/share/man/man1/nvmini.1
 	build/release/nvmini help --bash-completion > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nvmini
+	build/release/nvmini help --zsh-completion > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_nvmini
+	build/release/nvmini help --fish-completion > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/nvmini.fish
 
 uninstall:
 	rm -f $(INSTALLED)

@@ -45,12 +45,16 @@ static void keep_memory(void) {}
 #endif
 
 static int help(const struct options *o) {
-  if (o->values[OPTION_MAN] != NULL) {
-    options_man(stdout);
-    return EXIT_DONE;
-  }
-  if (o->values[OPTION_BASH] != NULL) {
-    options_bash_completion(stdout);
+  static const struct {
+    enum option_id id;
+    void (*print)(FILE *out);
+  } documents[] = {{OPTION_MAN, options_man},
+                   {OPTION_BASH, options_bash_completion},
+                   {OPTION_ZSH, options_zsh_completion},
+                   {OPTION_FISH, options_fish_completion}};
+  for (size_t k = 0; k < sizeof documents / sizeof *documents; k++) {
+    if (o->values[documents[k].id] == NULL) continue;
+    documents[k].print(stdout);
     return EXIT_DONE;
   }
   enum command c = COMMAND_COUNT;

@@ -88,6 +88,8 @@ void options_man(FILE *out);
 
 /* completion.c: scripts for shells. */
 void options_bash_completion(FILE *out);
+void options_zsh_completion(FILE *out);
+void options_fish_completion(FILE *out);
 
 /* Prints the error `WHAT 'WORD'` with a suggestion from the names; returns EXIT_USAGE. */
 int options_unknown(const char *what, const char *word, const char *const *names, size_t count);
