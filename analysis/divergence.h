@@ -23,8 +23,8 @@ bool divergence_of(const struct divergence *d, struct nvm_value v);
 /* Cheap pre-check without the analysis: true only if v is computed from a divergent source in at
  * most `steps` steps, so that divergence_of() is true. */
 bool divergence_is_evident(const struct nvm_function *f, struct nvm_value v, uint32_t steps);
-/* The opposite: true only if all that v, read in block b, is computed from within `steps` steps is
- * uniform, without phis and values that a loop computes, so that divergence_of() is false. */
+/* The opposite check: true only if v, read in block b, is computed from uniform values in at most
+ * `steps` steps, none of them a phi or a value of a loop, so that divergence_of() is false. */
 bool divergence_is_absent(const struct nvm_function *f, struct nvm_block b, struct nvm_value v,
                           uint32_t steps);
 

@@ -133,7 +133,7 @@ static bool is_kernel(const struct lower *l, const struct abi *abi) {
          function_is_kernel(module_function(l->module, abi->function));
 }
 
-/* The type behind a byval pointer; its alignment is written as `align`. */
+/* The pointee of a byval parameter; its alignment is the attribute `align`. */
 static struct passing pass_byval(struct lower *l, const struct abi *abi, uint32_t i,
                                  struct nvm_type pointee) {
   if (!type_is_sized(&l->module->types, pointee)) {

@@ -51,7 +51,7 @@ void intrinsic_set_number(struct lower *l, const struct nvm_inst *i, int64_t val
 
 /* --- Lanes --- */
 
-/* Each lane is tidied by itself: tidy_copies() only sees the copies at the end. */
+/* Calls tidy_copies() after each lane, since it only sees trailing copies. */
 void intrinsic_lanes(struct lower *l, const struct nvm_inst *i, int argument, uint32_t arguments,
                      lane_lowering *lane) {
   const struct type_table *t = &l->module->types;

@@ -278,7 +278,7 @@ void insts_member(struct parser *p, const struct token *op, struct list l) {
   while (written < l.count && !state_is_index(&operands[written])) written++;
   if (written != given)
     report(p, DIAG_OPERAND_COUNT, op->begin, op->begin + op->length, op_table[token_op(op)].keyword,
-           report_number(p, given), NULL);
+           report_number(p, given), report_number(p, written));
   else member = values_member_type(p, type, operands + given, l.count - given);
   if (member.index && given == 2 && !same_type(p, &operands[1], member)) member = TYPE_NONE;
   const struct nvm_value *values = values_take(p, l);

@@ -7,6 +7,7 @@
 #include "frontend/names.h"
 #include "frontend/report.h"
 #include "ir/eval.h"
+#include "ir/print.h"
 
 #include "support/float.h"
 
@@ -83,7 +84,7 @@ static nvm_u128 width_mask(uint32_t bits) {
   return bits == 128 ? ~(nvm_u128)0 : ((nvm_u128)1 << bits) - 1;
 }
 
-/* Sign-extends the s0x form from its own digits. */
+/* s0x…: sign-extends from the highest bit of the digits. */
 static nvm_u128 sign_extend_hex(nvm_u128 v, uint32_t digits) {
   if (digits >= 32 || digits == 0) return v;
   uint32_t bits = digits * 4;
@@ -404,8 +405,11 @@ struct literal values_splat(struct parser *p, uint32_t begin, const struct opera
 
 bool values_check_flags(struct parser *p, enum op op, const struct token *at, uint32_t flags) {
   if (flags == 0 || (flags & ~(uint32_t)op_flags(op)) == 0) return true;
-  report(p, DIAG_FLAG_MISPLACED, at->begin, at->begin + at->length, op_table[op].keyword, NULL,
-         NULL);
+  struct textbuf b;
+  textbuf_init(&b, &p->scratch);
+  print_flags(&b, op, op_flags(op));
+  report(p, DIAG_FLAG_MISPLACED, at->begin, at->begin + at->length, op_table[op].keyword,
+         b.length ? report_copy(p, b.bytes, b.length) : " none", NULL);
   return false;
 }
 
@@ -419,9 +423,10 @@ uint32_t values_predicate(struct parser *p, enum op op, const struct token *t) {
   return 0;
 }
 
-static struct nvm_type refuse_operand(struct parser *p, enum op op, const struct operand *o) {
+static struct nvm_type refuse_operand(struct parser *p, enum op op, const struct operand *o,
+                                      const char *expected) {
   report(p, DIAG_OPERAND_TYPE, o->begin, lexer_token_end(p, o->begin), op_table[op].keyword,
-         report_type(p, o->type), NULL);
+         report_type(p, o->type), expected);
   return TYPE_NONE;
 }
 
@@ -429,7 +434,7 @@ static bool has_count(struct parser *p, enum op op, const struct token *at, uint
                       uint32_t wanted) {
   if (count == wanted) return true;
   report(p, DIAG_OPERAND_COUNT, at->begin, at->begin + at->length, op_table[op].keyword,
-         report_number(p, wanted), NULL);
+         report_number(p, wanted), report_number(p, count));
   return false;
 }
 
@@ -441,9 +446,9 @@ static bool same_types(struct parser *p, const struct operand *a, const struct o
 
 static struct nvm_type shuffle_type(struct parser *p, enum op op, const struct operand *operands) {
   struct type_table *t = &p->m->types;
-  if (!type_is_vector(t, operands[0].type)) return refuse_operand(p, op, &operands[0]);
+  if (!type_is_vector(t, operands[0].type)) return refuse_operand(p, op, &operands[0], "a vector");
   if (!same_types(p, &operands[0], &operands[1])) return TYPE_NONE;
-  if (!type_is_vector(t, operands[2].type)) return refuse_operand(p, op, &operands[2]);
+  if (!type_is_vector(t, operands[2].type)) return refuse_operand(p, op, &operands[2], "a vector");
   return type_vector(t, info_of(p, operands[0].type)->element, info_of(p, operands[2].type)->count);
 }
 
@@ -466,11 +471,13 @@ struct nvm_type values_op_type(struct parser *p, enum op op, const struct token 
       return operands[1].type;
     case FORM_EXTRACTELEMENT:
       if (!has_count(p, op, at, count, 2)) return TYPE_NONE;
-      if (!type_is_vector(t, operands[0].type)) return refuse_operand(p, op, &operands[0]);
+      if (!type_is_vector(t, operands[0].type))
+        return refuse_operand(p, op, &operands[0], "a vector");
       return info_of(p, operands[0].type)->element;
     case FORM_INSERTELEMENT:
       if (!has_count(p, op, at, count, 3)) return TYPE_NONE;
-      if (!type_is_vector(t, operands[0].type)) return refuse_operand(p, op, &operands[0]);
+      if (!type_is_vector(t, operands[0].type))
+        return refuse_operand(p, op, &operands[0], "a vector");
       return operands[0].type;
     case FORM_SHUFFLEVECTOR:
       return has_count(p, op, at, count, 3) ? shuffle_type(p, op, operands) : TYPE_NONE;
@@ -500,7 +507,8 @@ struct nvm_type values_op_type(struct parser *p, enum op op, const struct token 
 /* A pointer, or a vector of pointers if any operand is a vector. */
 struct nvm_type values_gep_type(struct parser *p, const struct operand *operands, uint32_t count) {
   struct type_table *t = &p->m->types;
-  if (!type_is_ptr_or_vector(t, operands[0].type)) return refuse_operand(p, OP_GEP, &operands[0]);
+  if (!type_is_ptr_or_vector(t, operands[0].type))
+    return refuse_operand(p, OP_GEP, &operands[0], "a pointer");
   if (type_is_vector(t, operands[0].type)) return operands[0].type;
   for (uint32_t i = 1; i < count; i++) {
     if (type_is_vector(t, operands[i].type))

@@ -15,6 +15,8 @@ enum nvm_status print_cfg(const struct nvm_function *f, struct textbuf *out);
 enum nvm_status print_inst(const struct nvm_function *f, struct nvm_inst_id i, struct textbuf *out);
 /* An instruction's op with its flags and predicate: `add nsw`, `icmp slt`. */
 void print_inst_op(const struct nvm_function *f, struct nvm_inst_id i, struct textbuf *out);
+/* Those of the flags that the op may carry, each with a space before it. */
+void print_flags(struct textbuf *out, enum op op, uint16_t flags);
 /* Every instruction in layout order, each followed by a NUL; end[i] is the end of the text of i. */
 enum nvm_status print_insts(const struct nvm_function *f, struct textbuf *out, uint32_t *end);
 /* An operand with its type: `i32 %x`, `ptr @g`, `float 1.000000e+00`. */

@@ -120,7 +120,7 @@ struct flag_word {
   const char *word;
 };
 
-static void print_flag_words(struct printer *p, const struct flag_word *words, size_t count,
+static void print_flag_words(struct textbuf *out, const struct flag_word *words, size_t count,
                              uint32_t flags);
 
 static void print_u128(struct printer *p, nvm_u128 value) {
@@ -215,7 +215,7 @@ static void print_aggregate(struct printer *p, struct nvm_value v, const struct 
 static void print_expression(struct printer *p, struct nvm_value v, const struct constant_info *c) {
   enum op op = (enum op)c->op;
   print_word(p, op_table[op].keyword);
-  print_flags(p, op, c->flags);
+  print_flags(p->out, op, c->flags);
   print_predicate(p, op, c->aux);
   print_word(p, " (");
   if (op == OP_GEP) print_format(p, "%T, ", (struct nvm_type){c->aux});
@@ -230,7 +230,7 @@ static void print_asm(struct printer *p, const struct constant_info *c) {
                                            {CONST_ASM_INTEL, " inteldialect"},
                                            {CONST_ASM_UNWIND, " unwind"}};
   print_word(p, "asm");
-  print_flag_words(p, words, sizeof words / sizeof *words, c->flags);
+  print_flag_words(p->out, words, sizeof words / sizeof *words, c->flags);
   print_format(p, " %Q, %Q", c->str, c->str2);
 }
 
@@ -274,13 +274,13 @@ void print_typed(struct printer *p, struct nvm_value v) {
 
 /* ---- Flags ---- */
 
-static void print_flag_words(struct printer *p, const struct flag_word *words, size_t count,
+static void print_flag_words(struct textbuf *out, const struct flag_word *words, size_t count,
                              uint32_t flags) {
   for (size_t i = 0; i < count; i++)
-    if (flags & words[i].flag) print_word(p, words[i].word);
+    if (flags & words[i].flag) textbuf_puts(out, words[i].word);
 }
 
-void print_flags(struct printer *p, enum op op, uint16_t flags) {
+void print_flags(struct textbuf *out, enum op op, uint16_t flags) {
   static const struct flag_word fast[] = {{INST_REASSOC, " reassoc"}, {INST_NNAN, " nnan"},
                                           {INST_NINF, " ninf"},       {INST_NSZ, " nsz"},
                                           {INST_ARCP, " arcp"},       {INST_CONTRACT, " contract"},
@@ -291,10 +291,10 @@ void print_flags(struct printer *p, enum op op, uint16_t flags) {
       {INST_NNEG, " nneg"},         {INST_SAMESIGN, " samesign"}};
   flags &= op_flags(op);
   if (flags == 0) return;
-  if ((flags & INST_FAST) == INST_FAST) print_word(p, " fast");
-  else print_flag_words(p, fast, sizeof fast / sizeof *fast, flags);
+  if ((flags & INST_FAST) == INST_FAST) textbuf_puts(out, " fast");
+  else print_flag_words(out, fast, sizeof fast / sizeof *fast, flags);
   if (flags & INST_INBOUNDS) flags &= (uint16_t)~INST_NUSW;
-  print_flag_words(p, other, sizeof other / sizeof *other, flags);
+  print_flag_words(out, other, sizeof other / sizeof *other, flags);
 }
 
 void print_predicate(struct printer *p, enum op op, uint32_t predicate) {

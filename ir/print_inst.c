@@ -198,7 +198,7 @@ static void print_body(struct printer *p, const struct nvm_inst *i) {
     case FORM_ATOMICRMW: print_memory(p, i); return;
     default: break;
   }
-  if (form != FORM_ALLOCA) print_flags(p, (enum op)i->op, i->flags);
+  if (form != FORM_ALLOCA) print_flags(p->out, (enum op)i->op, i->flags);
   print_predicate(p, (enum op)i->op, i->aux);
   print_char(p, ' ');
   print_form(p, i);
@@ -208,7 +208,7 @@ void print_inst_op(const struct nvm_function *f, struct nvm_inst_id i, struct te
   struct printer p = {.m = f->module, .f = f, .out = out};
   const struct nvm_inst *inst = function_inst(f, i);
   print_word(&p, op_table[inst->op].keyword);
-  print_flags(&p, (enum op)inst->op, inst->flags);
+  print_flags(p.out, (enum op)inst->op, inst->flags);
   print_predicate(&p, (enum op)inst->op, inst->aux);
 }
 

@@ -47,8 +47,6 @@ struct nvm_type print_type_of(const struct printer *p, struct nvm_value v);
 /* An operand without and with its type. */
 void print_operand(struct printer *p, struct nvm_value v);
 void print_typed(struct printer *p, struct nvm_value v);
-/* The flags an op may carry, each with a space before it. */
-void print_flags(struct printer *p, enum op op, uint16_t flags);
 /* ` ult` of an icmp or fcmp; nothing for other ops. */
 void print_predicate(struct printer *p, enum op op, uint32_t predicate);
 

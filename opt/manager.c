@@ -216,8 +216,8 @@ static bool has_no_loop(struct manager *g, const struct nvm_function *f) {
   return flow_loops(&g->flow, f, &d, &l) && l.count == 0;
 }
 
-/* The passes that stay settled although p changed something: those that make the forms that p
- * keeps, and p if it makes one. */
+/* The passes that remain settled after p changed something: the makers of the forms that p keeps,
+ * and p itself if it makes a form. */
 static uint64_t settled_after(const struct manager *g, enum pass_id p, uint32_t n) {
   uint64_t kept = 0, made = 0;
   for (size_t k = 0; k < PASS_FORMS; k++) {

@@ -1,5 +1,5 @@
-/* The JSON writer. It needs no stack: a comma follows every value and every end, but no begin and
- * no key. */
+/* The JSON writer. It needs no stack: a comma is written before a key or value unless the last
+ * output was a key or an opening bracket. */
 #include "support/json.h"
 
 void json_begin(struct json_writer *w, struct textbuf *out, bool pretty) {

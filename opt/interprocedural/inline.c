@@ -44,7 +44,7 @@ enum {
   SMALLEST_THRESHOLD = 5,  /* with -Oz or minsize, LLVM's */
   CONSTANT_BONUS = 5,      /* instructions */
   FRAME_BONUS = 240,       /* instructions */
-  MAX_CALLER_SIZE = 20000, /* larger callers inline only alwaysinline functions and only uses */
+  MAX_CALLER_SIZE = 20000, /* larger ones inline only alwaysinline and single-use functions */
   MAX_CALLER_SIZE_OF_ONLY_USE = 80000, /* larger callers inline only alwaysinline functions */
   MAX_INSTRUCTIONS = 1 << 22,          /* callers with more instruction records inline nothing */
 };

@@ -220,7 +220,7 @@ static bool remove_back_edge(struct unroller *u, struct nvm_block latch) {
   return cfg_replace_terminator(f, t, OP_UNREACHABLE, NULL, 0);
 }
 
-/* Copies the loop for `factor` iterations; the last copy tests, or ends the loop. */
+/* Copies the loop for `factor` iterations; only the last copy tests or ends the loop. */
 static bool unroll(struct unroller *u, uint32_t n, struct plan p) {
   struct copy_place *places = arena_alloc(u->env->arena, p.factor * sizeof *places);
   if (!places || !make_copies(u, n, p.factor, places)) return false;

@@ -53,7 +53,7 @@ struct inst {
   uint8_t window;             /* memory: enum window */
   uint8_t issue;              /* enum ptx_issue */
   uint8_t strength;           /* of an access or fence: enum race_strength */
-  bool releases;              /* of an access: a fence of its own comes before it */
+  bool releases;              /* of an access: a fence precedes it */
   uint16_t flow;              /* enum inst_flow */
   uint32_t guard;             /* predicate + 1; 0: none */
   uint32_t flip;              /* ALL_LANES: the guard is negated */

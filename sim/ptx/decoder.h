@@ -109,7 +109,7 @@ bool decode_matrix(struct decoder *d);
 /* --- the front end ---------------------------------------------------------------------------- */
 
 func_trace trace_ptx;
-/* Gives the module's functions and variables their places. */
+/* Assigns addresses to the module's functions and variables. */
 enum nvm_status load_ptx(struct sim *s, const struct ptx_module *m);
 
 #endif

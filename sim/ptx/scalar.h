@@ -20,7 +20,7 @@ lane_fn *scalar_float_host(const struct sim *s, enum ptx_op op, enum float_forma
 lane_fn *scalar_convert_host(const struct sim *s, enum float_format to, enum float_format from);
 /* From integers of bits2 bits, is_signed2. */
 lane_fn *scalar_convert_host_from_int(const struct sim *s, enum float_format to);
-/* A loop over the lanes with the function inside, for the most frequent ones; NULL: none. */
+/* The loop over the lanes with the function inlined, for frequent functions; NULL: none. */
 inst_run *scalar_int_loop(lane_fn *fn);
 inst_run *scalar_float_loop(lane_fn *fn);
 inst_run *scalar_convert_loop(lane_fn *fn);
