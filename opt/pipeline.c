@@ -65,6 +65,7 @@ void pipeline_of_level(struct pipeline *p, const char *level, const struct knobs
 }
 
 uint8_t pipeline_size_effort(const char *level) {
+  if (level == NULL) return 0;
   return strcmp(level, "z") == 0 ? 2 : strcmp(level, "s") == 0;
 }
 

@@ -20,7 +20,7 @@ struct pipeline {
  * that of "3". Knobs add and remove stages. */
 void pipeline_of_level(struct pipeline *p, const char *level, const struct knobs *knobs);
 
-/* As in struct pass_env: 1 for level "s", 2 for "z". */
+/* As in struct pass_env: 1 for level "s", 2 for "z", 0 for others and for NULL. */
 uint8_t pipeline_size_effort(const char *level);
 
 /* The passes that the knobs remove from all pipelines, a bit per pass. */
