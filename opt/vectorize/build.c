@@ -11,7 +11,6 @@ struct plan_builder {
   struct vplan *p;
   uint32_t *recipe_of;  /* by instruction */
   uint32_t *block_mask; /* by block: 1 + recipe of its mask (1: all lanes); 0: not computed */
-  VEC(uint32_t) live_ins;
   bool failed;
 };
 
@@ -23,12 +22,8 @@ static uint32_t add(struct plan_builder *b, struct vp_recipe r, const uint32_t *
 }
 
 static uint32_t live_in(struct plan_builder *b, struct nvm_value x) {
-  for (uint32_t k = 0; k < b->live_ins.count; k++)
-    if (value_equal(vplan_recipe(b->p, b->live_ins.data[k])->value, x)) return b->live_ins.data[k];
-  struct vp_recipe r = {
-      .kind = VP_LIVE_IN, .value = x, .uniform = true, .type = value_type(b->v->f, x)};
-  uint32_t n = add(b, r, NULL, 0);
-  b->failed |= !VEC_PUSH(b->v->env->arena, &b->live_ins, n);
+  uint32_t n = vplan_live_in(b->p, b->v->f, x);
+  b->failed |= n == 0;
   return n;
 }
 

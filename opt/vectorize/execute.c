@@ -9,6 +9,7 @@
 
 #include "ir/build.h"
 #include "ir/eval.h"
+#include "opt/loop/loop_tools.h"
 
 #include <assert.h>
 
@@ -194,6 +195,13 @@ static struct nvm_value widen_one(struct executor *x, const struct vp_recipe *r,
   return x_emit(x, (enum op)old.op, kept_flags(x, r), x_wide(x, type), operands, count, old.aux);
 }
 
+void x_copy_attachments(struct executor *x, struct nvm_inst_id from, struct nvm_value to) {
+  struct nvm_function *f = x->v->f;
+  if (x->failed || value_kind(to) != VALUE_INST) return;
+  f->attachments.data[value_index(to)] =
+      module_share_attachments(f->module, f->attachments.data[from.index]);
+}
+
 static struct nvm_value replicate_one(struct executor *x, const struct vp_recipe *r, uint32_t part,
                                       uint32_t lane) {
   struct nvm_value operands[MAX_OPERANDS];
@@ -202,8 +210,10 @@ static struct nvm_value replicate_one(struct executor *x, const struct vp_recipe
   struct nvm_inst old = *vl_inst(x->v, r->inst);
   uint32_t count = r->operand_count;
   if (old.op == OP_CALL) operands[count++] = call_callee(x->v->f, &old);
-  return x_emit(x, (enum op)old.op, kept_flags(x, r), r->narrowed ? r->type : old.type, operands,
-                count, old.aux);
+  struct nvm_value made = x_emit(x, (enum op)old.op, kept_flags(x, r),
+                                 r->narrowed ? r->type : old.type, operands, count, old.aux);
+  if (x->p->nested) x_copy_attachments(x, r->inst, made);
+  return made;
 }
 
 static void do_blend(struct executor *x, uint32_t n) {
@@ -254,6 +264,17 @@ static void do_chain(struct executor *x) {
       }
 }
 
+/* The phi of an inner loop, of each lane; close_inner() adds the other value. */
+static void do_phi(struct executor *x, uint32_t n) {
+  const struct vp_recipe *r = vplan_recipe(x->p, n);
+  for (uint32_t lane = 0; lane < (r->uniform ? 1 : x->factor); lane++) {
+    struct nvm_value operands[2] = {x_lane(x, vplan_operand(x->p, r, 0), 0, lane),
+                                    value_of_block(x->inner_from)};
+    *x_lane_slot(x, n, 0, lane) =
+        x_emit(x, OP_PHI, vl_inst(x->v, r->inst)->flags, r->type, operands, 2, 0);
+  }
+}
+
 static void do_recipe(struct executor *x, uint32_t n) {
   const struct vp_recipe *r = vplan_recipe(x->p, n);
   x->origin = r->inst;
@@ -273,6 +294,7 @@ static void do_recipe(struct executor *x, uint32_t n) {
         for (uint32_t lane = 0; lane < (r->uniform ? 1 : x->factor); lane++)
           *x_lane_slot(x, n, part, lane) = replicate_one(x, r, part, lane);
       break;
+    case VP_PHI: do_phi(x, n); break;
     case VP_LOAD:
     case VP_STORE: execute_access(x, n); break;
     case VP_BLEND: do_blend(x, n); break;
@@ -406,7 +428,8 @@ static void emit_preheader(struct executor *x, struct heads *h) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
     const struct header_phi *p =
         vplan_is_phi((enum vp_kind)r->kind) ? &x->v->phis.data[r->reduction] : NULL;
-    if (r->kind == VP_LIVE_IN && x->factor > 1 && !type_is_ptr(vl_types(x->v), r->type))
+    if (r->kind == VP_LIVE_IN && x->factor > 1 && !x->p->nested &&
+        !type_is_ptr(vl_types(x->v), r->type))
       x_vector(x, n, 0);
     if (r->kind == VP_POINTER) {
       struct nvm_value iterations = x_resize(x, x->begin, TYPE_I64);
@@ -441,16 +464,18 @@ static void emit_phis(struct executor *x, struct heads *h, struct nvm_block from
 /* Emits the lanes of an induction: the scalar plus its steps. */
 static void emit_steps(struct executor *x, uint32_t n, struct nvm_value scalar) {
   const struct vp_recipe *r = vplan_recipe(x->p, n);
-  bool pointer = type_is_ptr(vl_types(x->v), r->type);
+  bool pointer = type_is_ptr(vl_types(x->v), r->type), lanes = pointer || x->p->nested;
   for (uint32_t part = 0; part < x->count; part++) {
     struct nvm_value steps[VECTORIZE_MAX_LANES];
     for (uint32_t l = 0; l < x->factor; l++) {
       struct nvm_value by =
           x_number(x, pointer ? TYPE_I64 : r->type, r->step * (int64_t)(part * x->factor + l));
       steps[l] = by;
-      if (pointer) *x_lane_slot(x, n, part, l) = x_advance(x, scalar, by);
+      if (lanes)
+        *x_lane_slot(x, n, part, l) =
+            pointer ? x_advance(x, scalar, by) : x_binary(x, OP_ADD, scalar, by);
     }
-    if (pointer || x->failed) continue;
+    if (lanes || x->failed) continue;
     struct nvm_value by =
         x->factor == 1 ? steps[0]
                        : const_aggregate(x->v->f->module, x_wide(x, r->type), steps, x->factor);
@@ -483,11 +508,39 @@ static void emit_header_values(struct executor *x, const struct heads *h, uint32
   }
 }
 
+static void begin_inner(struct executor *x) {
+  x->inner_from = x->block;
+  x->inner = x_block(x, "vector.inner");
+  x_jump(x, x->inner);
+  x->block = x->inner;
+}
+
+/* Ends the inner loop; lane 0's condition holds for all lanes. */
+static void end_inner(struct executor *x) {
+  struct nvm_function *f = x->v->f;
+  const struct loop *inner = &x->v->loops->data[x->v->index + 1];
+  struct nvm_block after = x_block(x, "vector.latch");
+  for (uint32_t n = x->p->inner_first; n <= x->p->inner_last && !x->failed; n++) {
+    const struct vp_recipe *r = vplan_recipe(x->p, n);
+    for (uint32_t lane = 0; r->kind == VP_PHI && lane < (r->uniform ? 1 : x->factor); lane++)
+      close_phi(x, x_lane(x, n, 0, lane), x_lane(x, vplan_operand(x->p, r, 1), 0, lane));
+  }
+  bool repeats = block_successor(f, inner->header, 0).index == inner->header.index;
+  x->origin = block_terminator(f, inner->header);
+  x_branch(x, x_lane(x, x->p->inner_condition, 0, 0), repeats ? x->inner : after,
+           repeats ? after : x->inner);
+  x->failed |= x->failed || !loop_set_hint(f, x->block, inner->hints, "llvm.loop.vectorize.",
+                                           "llvm.loop.isvectorized");
+  x->block = after;
+}
+
 static void emit_body(struct executor *x, const struct heads *h) {
   emit_header_values(x, h, 0);
   for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
+    if (n == x->p->inner_first) begin_inner(x);
     do_recipe(x, n);
     emit_header_values(x, h, n);
+    if (n == x->p->inner_last) end_inner(x);
   }
 }
 
@@ -516,7 +569,9 @@ static void emit_latch(struct executor *x, struct heads *h, struct nvm_value end
   for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
     bool moves = r->kind == VP_INDUCTION || (r->kind == VP_POINTER && r->step != 0);
-    if (moves) {
+    if (x->p->nested && moves) {
+      close_phi(x, h->phi[n], x_lane(x, vplan_operand(x->p, r, 1), 0, last));
+    } else if (moves) {
       close_phi(x, h->phi[n], x_add_number(x, h->phi[n], r->step * (int64_t)(last + 1)));
     } else if (r->kind == VP_RECURRENCE || r->kind == VP_SERIAL) {
       struct nvm_value back =
@@ -579,10 +634,10 @@ void execute_stage(struct executor *x, struct nvm_value end, const char *ph, con
   uint32_t recipes = x->p->recipes.count;
   struct heads h = {.phi = arena_alloc(arena, recipes * sizeof *h.phi)};
   x->failed |= !h.phi || !allocate_values(x);
-  struct nvm_block ph_block = x_block(x, ph), body_block = x_block(x, body),
+  struct nvm_block ph_block = ph ? x_block(x, ph) : x->block, body_block = x_block(x, body),
                    middle_block = x_block(x, middle);
   if (x->failed) return;
-  x_jump(x, ph_block);
+  if (ph) x_jump(x, ph_block);
   x->block = ph_block;
   emit_preheader(x, &h);
   x_jump(x, body_block);

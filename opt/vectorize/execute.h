@@ -27,6 +27,7 @@ struct executor {
     struct nvm_value begin;
   } early[5]; /* edges to it, one per stage */
   uint32_t early_count;
+  struct nvm_block inner, inner_from; /* of an outer loop: its inner loop; the block before it */
   bool failed;
 };
 
@@ -74,13 +75,16 @@ struct nvm_value x_insert(struct executor *x, struct nvm_value vector, struct nv
                           uint32_t at);
 struct nvm_value x_extract(struct executor *x, struct nvm_value vector, uint32_t at);
 
+/* Gives a copied instruction of an outer loop the metadata of the original. */
+void x_copy_attachments(struct executor *x, struct nvm_inst_id from, struct nvm_value to);
 /* execute_memory.c: executes load or store recipe n; or its access of one lane. */
 void execute_access(struct executor *x, uint32_t n);
 void execute_lane_access(struct executor *x, uint32_t n, uint32_t part, uint32_t lane);
 
 /* Emits one stage: the loop's body for `factor` × `count` iterations at a time, up to iteration
  * `end`. On entry x->block ends before the stage, with x->begin and x->entry; on return x->block
- * is the block after it, with x->leave. The names are those of its blocks. */
+ * is the block after it, with x->leave. The names are those of its blocks; without `ph`, x->block
+ * is the one before the loop. */
 void execute_stage(struct executor *x, struct nvm_value end, const char *ph, const char *body,
                    const char *middle);
 

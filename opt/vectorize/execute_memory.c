@@ -24,7 +24,11 @@ static struct nvm_value access_address(struct executor *x, const struct vp_recip
                                        uint32_t lane) {
   const struct vector_access *a = &x->v->accesses.data[r->access];
   uint32_t pointer = vplan_operand(x->p, r, r->operand_count - 1);
-  if (!a->affine) return x_lane(x, pointer, part, lane);
+  if (vplan_recipe(x->p, pointer)->kind != VP_POINTER) {
+    bool own = r->step == 0 || part + lane == 0; /* others are relative to lane 0 */
+    struct nvm_value first = x_lane(x, pointer, own ? part : 0, own ? lane : 0);
+    return own ? first : x_advance(x, first, x_number(x, TYPE_I64, r->step * (int64_t)lane));
+  }
   int64_t offset = r->offset + (int64_t)(part * x->factor + lane) * a->step;
   return x_advance(x, *x_lane_slot(x, pointer, 0, 0), x_number(x, TYPE_I64, offset));
 }
@@ -36,8 +40,14 @@ void execute_lane_access(struct executor *x, uint32_t n, uint32_t part, uint32_t
   uint32_t count = 0;
   if (r->kind == VP_STORE) operands[count++] = x_lane(x, vplan_operand(x->p, r, 0), part, lane);
   operands[count++] = access_address(x, r, part, lane);
+  if (r->align && part + lane == 0) {
+    struct memory_access how = memory_access_unpack(old.aux);
+    how.align_log2 = (uint32_t)__builtin_ctz(r->align) + 1;
+    old.aux = memory_access_pack(how);
+  }
   struct nvm_value made = x_emit(x, (enum op)old.op, old.flags, old.type, operands, count, old.aux);
-  if (!x->failed) copy_metadata(x, r->inst, made);
+  if (x->p->nested) x_copy_attachments(x, r->inst, made);
+  else if (!x->failed) copy_metadata(x, r->inst, made);
   if (r->kind == VP_LOAD) *slot = made;
 }
 

@@ -117,9 +117,9 @@ static void break_plan(const struct vector_loop *v, const struct vplan *p) {
 }
 
 /* 4 and 5: the plan of all factors; the cost model is vcost.c. */
-static enum vector_refusal phase_plan(struct vector_loop *v, struct vplan *p,
-                                      enum nvm_status *status) {
-  if (!plan_build(v, 1, MAX_FACTOR, p)) {
+static enum vector_refusal phase_plan(struct vector_loop *v, struct outer_nest *nest,
+                                      struct vplan *p, enum nvm_status *status) {
+  if (!(nest ? outer_plan(nest, p) : plan_build(v, 1, MAX_FACTOR, p))) {
     *status = NVM_OUT_OF_MEMORY;
     return VECTOR_OK;
   }
@@ -174,10 +174,10 @@ static enum vector_refusal phase_profit(struct vector_loop *v, const struct vpla
 /* 7: execution, and 8: metadata, loop by loop. *changed is set too if only dead code was added. */
 static enum nvm_status phase_execute(struct vector_loop *v, struct vplan *p,
                                      struct outer_nest *nest, bool *changed) {
-  enum plan_result done = nest ? outer_execute(nest) : plan_execute(v, p);
+  enum plan_result done = nest ? outer_execute(nest, p) : plan_execute(v, p);
   if (done == PLAN_OUT_OF_MEMORY) return NVM_OUT_OF_MEMORY;
   *changed = true;
-  if (done == PLAN_DONE && !nest) show_final(v, p);
+  if (done == PLAN_DONE) show_final(v, p);
   if (done == PLAN_DONE) vreport_success(v), ++*v->env->statistic;
   else vreport_refusal(v, VECTOR_SHAPE);
   return NVM_OK;
@@ -211,9 +211,9 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
   enum vector_refusal r = phase_legality(&v, outer, &nest, &status);
   if (status == NVM_OK && r == VECTOR_OK && v.body_count > MAX_BODY) r = VECTOR_NOT_BENEFICIAL;
   if (status == NVM_OK && r == VECTOR_OK) r = phase_safety(&v);
-  if (status == NVM_OK && r == VECTOR_OK && !outer) r = phase_plan(&v, &p, &status);
+  if (status == NVM_OK && r == VECTOR_OK) r = phase_plan(&v, nest, &p, &status);
+  if (status == NVM_OK && r == VECTOR_OK) show_initial(&v, &p);
   if (status == NVM_OK && r == VECTOR_OK && !outer) {
-    show_initial(&v, &p);
     r = phase_profit(&v, &p);
     show_costs(&v);
     if (r == VECTOR_OK) status = verify_final(&v, &p);

@@ -3,11 +3,11 @@
  *   for i: A; for j: B; C    becomes    for i by 4: A A A A; for j: B B B B; C C C C
  *                                       and the original nest
  *
- * Like unroll-and-jam, but each instruction is executed for all lanes before the next. Values that
- * are equal in all lanes are computed once: the inner loop's control, loads from invariant
- * addresses. The load-store vectorizer merges accesses of adjacent lanes; their alignment is
- * known, or checked at run time. The original nest is executed if a check fails, and for the
- * remainder.
+ * Like unroll-and-jam, but each instruction is executed for all lanes before the next. The plan has
+ * a recipe for each, by lane, or uniform if equal in all lanes: the inner loop's control, loads
+ * from invariant addresses. The load-store vectorizer merges accesses of adjacent lanes; their
+ * alignment is known, or checked at run time. The original nest is executed if a check fails, and
+ * for the remainder.
  *
  * Order: with d the distance of two lanes, U in iterations (i, j) must not access the same bytes
  * as W in (i + d, j + k) if W now executes first: if k < 0, or k = 0 and U comes after W. Accesses
@@ -20,7 +20,13 @@
 #include "analysis/effects.h"
 #include "opt/loop/loop_tools.h"
 
-enum { OUTER = 0, INNER = 1, USUAL_FACTOR = 4, MAX_NEST = 1024 /* instructions, all lanes */ };
+enum {
+  OUTER = 0,
+  INNER = 1,
+  USUAL_FACTOR = 4,
+  MAX_NEST = 1024 /* instructions, all lanes */,
+  MAX_OPERANDS = 64
+};
 static const int64_t max_step = INT64_C(1) << 40; /* bytes; more than any memory */
 
 /* An access in the nest, besides its struct vector_access. */
@@ -29,28 +35,19 @@ struct nest_access {
   bool affine, in_inner, needed_at_run_time; /* affine: start and steps are known before the nest;
                                                 needed: also at run time */
   uint32_t width;                            /* alignment of lane 0 in bytes; 0: unchanged */
-  bool unproven;                             /* it must be checked */
   struct nvm_value first, by[2];             /* start and steps at run time */
-};
-
-/* min_step == 0: the ranges of a and b must be disjoint; otherwise the inner step of a must be at
- * least that many bytes. */
-struct nest_check {
-  uint32_t a, b;
-  int64_t min_step;
 };
 
 struct outer_nest {
   struct executor x;
   uint32_t inner, factor;
   struct nvm_block inner_block;
-  struct trip_count trips;      /* of the inner loop */
-  struct nest_access *accesses; /* as v->accesses */
-  bool *uniform;                /* by instruction: equal in all lanes */
-  VEC(struct nest_check) checks;
+  struct trip_count trips;       /* of the inner loop */
+  struct nest_access *accesses;  /* as v->accesses */
+  bool *uniform;                 /* by instruction: equal in all lanes */
   VEC(struct nvm_inst_id) skips; /* branches around the inner loop */
-  struct loop_copy lanes[MAX_FACTOR];
-  struct nvm_value conflict; /* a check failed; VALUE_NULL: no check yet */
+  uint32_t *recipe_of;           /* by instruction */
+  struct nvm_value conflict;     /* a check failed; VALUE_NULL: no check yet */
 };
 
 /* The predecessor, on the path that is executed, of a block after the outer header. */
@@ -184,10 +181,10 @@ static bool is_reversed(const struct outer_nest *n, uint32_t u, uint32_t w, int6
 }
 
 static bool add_check(struct outer_nest *n, uint32_t a, uint32_t b, int64_t min_step) {
-  struct nest_check c = {a, b, min_step};
+  struct overlap_check c = {.earlier = a, .later = b, .min_step = min_step};
   n->accesses[a].needed_at_run_time = n->accesses[b].needed_at_run_time = true;
-  if (!VEC_PUSH(n->x.v->env->arena, &n->checks, c)) n->x.failed = true;
-  return (int32_t)n->checks.count <= vl_knob(n->x.v, KNOB_VECTORIZER_CHECK_THRESHOLD);
+  if (!VEC_PUSH(n->x.v->env->arena, &n->x.v->checks, c)) n->x.failed = true;
+  return (int32_t)n->x.v->checks.count <= vl_knob(n->x.v, KNOB_VECTORIZER_CHECK_THRESHOLD);
 }
 
 /* Whether two accesses, one a store, remain in order or can be checked. */
@@ -216,7 +213,7 @@ static bool preserves_order(struct outer_nest *n, uint32_t u, uint32_t w) {
  * constants, the first is checked. */
 static void align_lanes(struct outer_nest *n, uint32_t at) {
   struct vector_loop *v = n->x.v;
-  const struct vector_access *a = &v->accesses.data[at];
+  struct vector_access *a = &v->accesses.data[at];
   struct nest_access *na = &n->accesses[at];
   uint32_t width = cost_widest_access_bits(v->env->target, a->space) / 8;
   bool neighbours =
@@ -226,19 +223,20 @@ static void align_lanes(struct outer_nest *n, uint32_t at) {
   while (width > a->bytes && scev_is_constant(na->steps[INNER]) &&
          na->steps[INNER].constant % width)
     width /= 2;
-  na->unproven = accesses_known_align(v, a->address, 0) < width;
-  bool never = (na->unproven && accesses_in_parameter(v, a->address.base)) ||
+  bool unproven = accesses_known_align(v, a->address, 0) < width;
+  bool never = (unproven && accesses_in_parameter(v, a->address.base)) ||
                (a->address.constant % width &&
                 accesses_known_align(v, a->address, -a->address.constant) >= width);
-  for (uint32_t k = 0; k < at && na->unproven; k++) {
+  for (uint32_t k = 0; k < at && unproven; k++) {
     struct scev d = scev_subtract(v->scev, a->address, v->accesses.data[k].address);
     if (!n->accesses[k].width || !scev_is_constant(d)) continue;
-    na->unproven = false;
+    unproven = false;
     never |= d.constant % width || n->accesses[k].width < width;
   }
-  if (never || width <= a->bytes) na->unproven = false;
-  else na->width = width;
-  na->needed_at_run_time |= na->unproven;
+  if (never || width <= a->bytes) return;
+  na->width = width;
+  a->checked_align = unproven ? width : 0;
+  na->needed_at_run_time |= unproven;
 }
 
 /* The requested number of lanes, else as many as fit a register, but not 1. */
@@ -271,6 +269,7 @@ static enum vector_refusal check_accesses(struct outer_nest *n) {
   for (uint32_t k = 0; k < v->body_count && !n->x.failed; k++) {
     const struct nvm_inst *i = vl_inst(v, v->body[k]);
     if (i->op == OP_LOAD || i->op == OP_STORE) n->x.failed |= !accesses_add(v, k);
+    if (i->operand_count > MAX_OPERANDS && i->op != OP_PHI) return VECTOR_INSTRUCTION;
     /* Of calls without a result only assumptions may be dropped. */
     if (i->op == OP_CALL && type_equal(i->type, TYPE_VOID) && !effects_is_debug(v->f, i) &&
         call_intrinsic(v->f, i) != INTRINSIC_assume)
@@ -317,6 +316,96 @@ enum vector_refusal outer_check(struct vector_loop *v, struct outer_nest **made,
   return r;
 }
 
+/* Whether an instruction of the body is more than the control of the outer loop. */
+static bool is_needed(const struct outer_nest *n, struct nvm_inst_id id) {
+  const struct vector_loop *v = n->x.v;
+  bool needed = vl_inst(v, id)->op == OP_STORE;
+  for (uint32_t u = v->uses.first[id.index]; u < v->uses.first[id.index + 1] && !needed; u++) {
+    struct nvm_inst_id user = v->uses.users[u];
+    needed = !v->position[user.index] || v->needed[user.index] || vl_inst(v, user)->op == OP_PHI ||
+             user.index == block_terminator(v->f, n->inner_block).index;
+  }
+  return needed;
+}
+
+static uint32_t recipe_for(struct outer_nest *n, struct vplan *p, struct nvm_value x) {
+  uint32_t r = vl_inside(n->x.v, x) ? n->recipe_of[value_index(x)] : vplan_live_in(p, n->x.v->f, x);
+  n->x.failed |= r == 0;
+  return r;
+}
+
+/* Adds the recipe of an instruction with these operands, except a phi's back-edge value. */
+static void add_recipe(struct outer_nest *n, struct vplan *p, struct nvm_inst_id id) {
+  struct vector_loop *v = n->x.v;
+  const struct nvm_inst *i = vl_inst(v, id);
+  uint32_t operands[MAX_OPERANDS] = {0}, count = i->operand_count - (i->op == OP_CALL);
+  struct vp_recipe r = {.kind = VP_REPLICATE, .inst = id, .type = i->type, .group = VP_NO_GROUP};
+  r.uniform = n->uniform[id.index];
+  if (i->op == OP_PHI) {
+    bool header = i->block.index == v->loop->header.index;
+    struct nvm_block from = header ? v->loop->preheader : v->loops->data[n->inner].preheader;
+    r.kind = header ? VP_INDUCTION : VP_PHI;
+    r.reduction = v->phis.count;
+    operands[0] = recipe_for(n, p, loop_incoming(v->f, id, from)), count = 2;
+    if (header) {
+      struct header_phi h = {.inst = id, .kind = PHI_INDUCTION};
+      h.start = loop_incoming(v->f, id, from);
+      scev_step(v->scev, scev_of(v->scev, value_of_inst(id)), v->index, &h.step);
+      r.step = h.step;
+      n->x.failed |= !VEC_PUSH(v->env->arena, &v->phis, h);
+    }
+  } else {
+    for (uint32_t k = 0; k < count; k++) operands[k] = recipe_for(n, p, inst_operand(v->f, i, k));
+  }
+  if (v->access_of[id.index]) {
+    const struct nest_access *a = &n->accesses[v->access_of[id.index] - 1];
+    r.kind = i->op == OP_STORE ? VP_STORE : VP_LOAD;
+    r.access = v->access_of[id.index] - 1;
+    r.step = a->affine && scev_is_constant(a->steps[OUTER]) ? a->steps[OUTER].constant : 0;
+    r.align = a->width;
+  }
+  n->recipe_of[id.index] = vplan_add(p, r, operands, count);
+  n->x.failed |= n->recipe_of[id.index] == 0;
+  if (i->block.index != n->inner_block.index) return;
+  p->inner_last = n->recipe_of[id.index];
+  if (!p->inner_first) p->inner_first = p->inner_last;
+}
+
+/* The back-edge values of phis, which come after them. */
+static void finish_phis(struct outer_nest *n, struct vplan *p) {
+  const struct vector_loop *v = n->x.v;
+  for (uint32_t k = 1; k < p->recipes.count && !n->x.failed; k++) {
+    const struct vp_recipe *r = vplan_recipe(p, k);
+    if (r->kind != VP_INDUCTION && r->kind != VP_PHI) continue;
+    struct nvm_value back =
+        loop_incoming(v->f, r->inst, r->kind == VP_PHI ? n->inner_block : v->loop->latch);
+    uint32_t from = recipe_for(n, p, back);
+    p->operands.data[vplan_recipe(p, k)->first_operand + 1] = from;
+  }
+}
+
+bool outer_plan(struct outer_nest *n, struct vplan *p) {
+  struct vector_loop *v = n->x.v;
+  n->recipe_of = arena_alloc(v->env->arena, v->f->insts.count * sizeof *n->recipe_of);
+  if (!n->recipe_of || !vplan_init(p, n->factor, n->factor, v->env->arena)) return false;
+  p->nested = true;
+  for (uint32_t k = v->body_count; k-- > 0;) v->needed[v->body[k].index] = is_needed(n, v->body[k]);
+  for (uint32_t k = 0; k < v->body_count && !n->x.failed; k++) {
+    struct nvm_inst_id id = v->body[k];
+    const struct nvm_inst *i = vl_inst(v, id);
+    bool in_inner = i->block.index == n->inner_block.index;
+    bool phi = i->op == OP_PHI && !in_inner && i->block.index != v->loop->header.index;
+    if (!v->needed[id.index] || op_is_terminator((enum op)i->op)) continue;
+    if (phi) n->recipe_of[id.index] = recipe_for(n, p, chained_value(v, id));
+    else add_recipe(n, p, id);
+  }
+  finish_phis(n, p);
+  if (p->inner_last)
+    p->inner_condition =
+        recipe_for(n, p, inst_operand(v->f, vl_inst(v, block_terminator(v->f, n->inner_block)), 0));
+  return !n->x.failed;
+}
+
 static void fail_if(struct outer_nest *n, struct nvm_value condition) {
   n->conflict = x_or(&n->x, n->conflict, condition);
 }
@@ -339,28 +428,28 @@ static void range_of(struct outer_nest *n, uint32_t at, const struct nvm_value t
   }
 }
 
-static void emit_check(struct outer_nest *n, const struct nest_check *c,
+static void emit_check(struct outer_nest *n, const struct overlap_check *c,
                        const struct nvm_value taken[2]) {
   struct executor *x = &n->x;
   if (c->min_step) {
-    struct nvm_value step = x_add_number(x, n->accesses[c->a].by[INNER], c->min_step - 1);
+    struct nvm_value step = x_add_number(x, n->accesses[c->earlier].by[INNER], c->min_step - 1);
     fail_if(n, x_compare(x, ICMP_ULT, step, x_number(x, TYPE_I64, 2 * c->min_step - 1)));
     return;
   }
   struct nvm_value low[2], high[2];
-  range_of(n, c->a, taken, &low[0], &high[0]);
-  range_of(n, c->b, taken, &low[1], &high[1]);
+  range_of(n, c->earlier, taken, &low[0], &high[0]);
+  range_of(n, c->later, taken, &low[1], &high[1]);
   struct nvm_value above = x_compare(x, ICMP_ULT, low[1], high[0]);
   fail_if(n, x_binary(x, OP_AND, x_compare(x, ICMP_ULT, low[0], high[1]), above));
 }
 
 static void emit_checks(struct outer_nest *n, const struct nvm_value taken[2]) {
   struct executor *x = &n->x;
-  for (uint32_t k = 0; k < n->checks.count && !x->failed; k++)
-    emit_check(n, &n->checks.data[k], taken);
+  for (uint32_t k = 0; k < x->v->checks.count && !x->failed; k++)
+    emit_check(n, &x->v->checks.data[k], taken);
   for (uint32_t k = 0; k < x->v->accesses.count && !x->failed; k++) {
     const struct nest_access *a = &n->accesses[k];
-    if (!a->unproven) continue;
+    if (!x->v->accesses.data[k].checked_align) continue;
     struct nvm_value bits = x_binary(x, OP_OR, a->first, a->by[INNER]);
     bits = x_binary(x, OP_AND, bits, x_number(x, TYPE_I64, a->width - 1));
     fail_if(n, x_compare(x, ICMP_NE, bits, x_number(x, TYPE_I64, 0)));
@@ -401,106 +490,10 @@ static bool expand_operands(struct outer_nest *n, struct nvm_value taken[2],
   return true;
 }
 
-static void copy_lanes(struct outer_nest *n, struct nvm_inst_id i) {
-  struct executor *x = &n->x;
-  struct nvm_function *f = x->v->f;
-  uint32_t access = x->v->access_of[i.index], pointer = vl_inst(x->v, i)->op == OP_STORE;
-  const struct nest_access *a = access ? &n->accesses[access - 1] : NULL;
-  bool moves = a && a->affine && scev_is_constant(a->steps[OUTER]);
-  x->origin = i;
-  for (uint32_t l = 0; l < n->factor && !x->failed; l++) {
-    if (l && n->uniform[i.index]) {
-      n->lanes[l].values[i.index] = n->lanes[0].values[i.index];
-      continue;
-    }
-    struct nvm_value place = VALUE_NULL; /* relative to lane 0's, so that the distance is evident */
-    if (l && moves)
-      place = x_advance(x, loop_copy_of(&n->lanes[0], inst_operand(f, vl_inst(x->v, i), pointer)),
-                        x_number(x, TYPE_I64, a->steps[OUTER].constant * (int64_t)l));
-    struct nvm_inst_id made = loop_copy_inst(&n->lanes[l], f, i);
-    x->failed |= inst_is_none(made);
-    if (x->failed) return;
-    inst_append(f, made, x->block);
-    if (!value_is_none(place)) inst_set_operand(f, made, pointer, place);
-    if (l || !a || !a->width) continue;
-    struct memory_access how = memory_access_unpack(function_inst(f, made)->aux);
-    how.align_log2 = (uint32_t)__builtin_ctz(a->width) + 1;
-    function_inst(f, made)->aux = memory_access_pack(how);
-  }
-}
-
-/* Emits the phis of the outer loop: inductions, each lane one step further. */
-static void begin_lanes(struct outer_nest *n, struct nvm_block from) {
-  struct executor *x = &n->x;
-  struct nvm_function *f = x->v->f;
-  FOR_EACH_PHI (f, x->v->loop->header, i) {
-    struct nvm_value operands[2] = {loop_incoming(f, i, x->v->loop->preheader),
-                                    value_of_block(from)};
-    x->origin = i;
-    n->lanes[0].values[i.index] = x_emit(x, OP_PHI, 0, vl_inst(x->v, i)->type, operands, 2, 0);
-  }
-  FOR_EACH_PHI (f, x->v->loop->header, i) {
-    int64_t step = 0;
-    struct nvm_value first = n->lanes[0].values[i.index];
-    scev_step(x->v->scev, scev_of(x->v->scev, value_of_inst(i)), x->v->index, &step);
-    for (uint32_t l = 1; l < n->factor && !x->failed; l++)
-      n->lanes[l].values[i.index] = x_add_number(x, first, step * (int64_t)l);
-  }
-}
-
-/* Ends the inner loop: sets back-edge values; lane 0's condition holds for all lanes. */
-static void close_inner(struct outer_nest *n, struct nvm_block after) {
-  struct executor *x = &n->x;
-  struct nvm_function *f = x->v->f;
-  struct nvm_inst_id end = block_terminator(f, n->inner_block);
-  for (uint32_t s = 0; s < 2; s++) {
-    struct nvm_block to = block_successor(f, n->inner_block, s);
-    n->lanes[0].blocks[to.index] = to.index == n->inner_block.index ? x->block : after;
-  }
-  FOR_EACH_PHI (f, n->inner_block, i)
-    for (uint32_t l = 0; l < (n->uniform[i.index] ? 1 : n->factor); l++)
-      for (uint32_t k = 0; k < vl_inst(x->v, i)->operand_count; k += 2) {
-        if (value_index(inst_operand(f, vl_inst(x->v, i), k + 1)) != n->inner_block.index) continue;
-        struct nvm_inst_id made = {value_index(n->lanes[l].values[i.index])};
-        inst_set_operand(f, made, k,
-                         loop_copy_of(&n->lanes[l], inst_operand(f, vl_inst(x->v, i), k)));
-      }
-  struct nvm_inst_id made = loop_copy_inst(&n->lanes[0], f, end);
-  x->failed |= inst_is_none(made);
-  if (x->failed) return;
-  inst_append(f, made, x->block);
-  x->failed |= !loop_set_hint(f, x->block, x->v->loops->data[n->inner].hints,
-                              "llvm.loop.vectorize.", "llvm.loop.isvectorized");
-  x->block = after;
-}
-
-/* Emits an iteration without its last branch. */
-static void emit_body(struct outer_nest *n) {
-  struct executor *x = &n->x;
-  struct vector_loop *v = x->v;
-  struct nvm_block inner = x_block(x, "vector.inner"), after = x_block(x, "vector.latch"),
-                   body = x->block;
-  for (uint32_t k = 0; k < v->body_count && !x->failed; k++) {
-    struct nvm_inst_id id = v->body[k];
-    const struct nvm_inst i = *vl_inst(v, id);
-    bool in_inner = i.block.index == n->inner_block.index, ends = op_is_terminator((enum op)i.op);
-    if (in_inner && x->block.index == body.index) {
-      x_jump(x, inner);
-      x->block = inner;
-      for (uint32_t l = 0; l < n->factor; l++) {
-        n->lanes[l].blocks[v->loops->data[n->inner].preheader.index] = body;
-        n->lanes[l].blocks[n->inner_block.index] = inner;
-      }
-    }
-    if (in_inner && ends) close_inner(n, after);
-    else if (ends || effects_is_debug(v->f, &i) ||
-             (i.op == OP_CALL && type_equal(i.type, TYPE_VOID)))
-      continue;
-    else if (i.op != OP_PHI || in_inner) copy_lanes(n, id);
-    else if (i.block.index != v->loop->header.index)
-      for (uint32_t l = 0; l < n->factor; l++)
-        n->lanes[l].values[id.index] = loop_copy_of(&n->lanes[l], chained_value(v, id));
-  }
+/* The value of the last lane. */
+static struct nvm_value last_lane(struct outer_nest *n, struct nvm_value v) {
+  if (!vl_inside(n->x.v, v)) return v;
+  return x_lane(&n->x, n->recipe_of[value_index(v)], 0, n->factor - 1);
 }
 
 /* Sets the values of phis after the vector nest: those of the last lane. The original nest
@@ -509,18 +502,15 @@ static void connect_values(struct outer_nest *n, struct nvm_block middle, struct
   struct executor *x = &n->x;
   struct vector_loop *v = x->v;
   struct nvm_function *f = v->f;
-  const struct loop_copy *last = &n->lanes[n->factor - 1];
   FOR_EACH_PHI (f, v->loop->exit, i)
-    x->failed |= !phi_add(f, i, loop_copy_of(last, loop_incoming(f, i, v->loop->latch)), middle);
+    x->failed |= !phi_add(f, i, last_lane(n, loop_incoming(f, i, v->loop->latch)), middle);
   x->block = scalar;
   FOR_EACH_PHI (f, v->loop->header, i) {
-    struct nvm_value back = loop_copy_of(last, loop_incoming(f, i, v->loop->latch));
+    struct nvm_value back = last_lane(n, loop_incoming(f, i, v->loop->latch));
     struct nvm_value operands[4] = {loop_incoming(f, i, v->loop->preheader),
                                     value_of_block(v->loop->preheader), back,
                                     value_of_block(middle)};
     x->origin = i;
-    x->failed |=
-        !phi_add(f, (struct nvm_inst_id){value_index(n->lanes[0].values[i.index])}, back, x->latch);
     struct nvm_value merged = x_emit(x, OP_PHI, 0, vl_inst(v, i)->type, operands, 4, 0);
     if (!x->failed) loop_replace_incoming(f, i, v->loop->preheader, merged, scalar);
   }
@@ -530,8 +520,7 @@ static void connect_values(struct outer_nest *n, struct nvm_block middle, struct
 /* Emits checks, vector nest and the blocks after it. */
 static void emit_nest(struct outer_nest *n, const struct nvm_value taken[2]) {
   struct executor *x = &n->x;
-  struct nvm_block ph = x_block(x, "vector.ph"), body = x_block(x, "vector.body"),
-                   scalar = x_block(x, "scalar.ph");
+  struct nvm_block ph = x_block(x, "vector.ph"), scalar = x_block(x, "scalar.ph");
   struct nvm_value wide[2] = {x_resize(x, taken[OUTER], TYPE_I64),
                               x_resize(x, taken[INNER], TYPE_I64)};
   struct nvm_value count = x_count_in(x, taken[OUTER]),
@@ -541,36 +530,28 @@ static void emit_nest(struct outer_nest *n, const struct nvm_value taken[2]) {
   fail_if(n, x_compare(x, ICMP_ULT, total, x_iterations(x, n->factor)));
   x_branch(x, n->conflict, scalar, ph);
   x->block = ph;
-  x_jump(x, body);
-  x->block = body;
-  struct nvm_value operands[2] = {x_iterations(x, 0), value_of_block(ph)};
-  struct nvm_value index = x_emit(x, OP_PHI, 0, x->counter, operands, 2, 0);
-  begin_lanes(n, ph);
-  emit_body(n);
-  x->origin = (struct nvm_inst_id){0};
-  struct nvm_block middle = x_block(x, "middle.block");
-  struct nvm_value next = x_binary(x, OP_ADD, index, x_iterations(x, n->factor));
-  x_branch(x, x_compare(x, ICMP_EQ, next, end), middle, body);
-  x->latch = x->block;
+  x->begin = x_iterations(x, 0);
+  x->factor = n->factor, x->count = 1;
+  execute_stage(x, end, NULL, "vector.body", "middle.block");
+  struct nvm_block middle = x->block;
   if (x->failed) return;
-  x->failed |= !phi_add(x->v->f, (struct nvm_inst_id){value_index(index)}, next, x->latch);
-  x->block = middle;
+  x->origin = (struct nvm_inst_id){0};
   x_branch(x, x_compare(x, ICMP_EQ, total, end), x->v->loop->exit, scalar);
   function_move_block(x->v->f, scalar, x->v->loop->header);
   if (!x->failed) connect_values(n, middle, scalar);
 }
 
-enum plan_result outer_execute(struct outer_nest *n) {
+enum plan_result outer_execute(struct outer_nest *n, const struct vplan *p) {
   struct executor *x = &n->x;
   struct vector_loop *v = x->v;
   struct nvm_inst_id jump = block_terminator(v->f, v->loop->preheader),
                      latch = block_terminator(v->f, v->loop->latch);
   struct nvm_value taken[2];
-  for (uint32_t l = 0; l < n->factor; l++)
-    if (!loop_copy_init(&n->lanes[l], v->f, v->env->arena)) return PLAN_OUT_OF_MEMORY;
   if (!expand_operands(n, taken, jump))
     return module_out_of_memory(v->f->module) ? PLAN_OUT_OF_MEMORY : PLAN_NOT_EXPRESSIBLE;
   inst_remove(v->f, jump);
+  v->first_new_block = v->f->blocks.count;
+  x->p = p;
   x->block = v->loop->preheader;
   emit_nest(n, taken);
   if (!x->failed)

@@ -13,7 +13,7 @@ static const struct nvm_inst *inst_of(const struct nvm_function *f, const struct
 static bool is_used_by_lane(const struct vplan *p, uint32_t n) {
   for (uint32_t k = n + 1; k < p->recipes.count; k++) {
     const struct vp_recipe *r = vplan_recipe(p, k);
-    bool lanes = r->kind == VP_REPLICATE || r->in_chain || vplan_is_access(r);
+    bool lanes = r->kind == VP_REPLICATE || r->kind == VP_PHI || r->in_chain || vplan_is_access(r);
     for (uint32_t o = 0; o < r->operand_count; o++)
       if (vplan_operand(p, r, o) == n && (!lanes || (r->kind == VP_STORE && o == 0))) return false;
   }
@@ -48,6 +48,7 @@ static const char *tag(const struct vplan *p, const struct nvm_function *f, uint
     case VP_RECURRENCE: return "FIRST-ORDER-RECURRENCE-PHI";
     case VP_SERIAL: return "REDUCTION-PHI";
     case VP_WIDEN: return widened_tag(f, r);
+    case VP_PHI: return "WIDEN-PHI";
     case VP_REPLICATE: return "REPLICATE";
     case VP_LOAD:
     case VP_STORE:
@@ -138,6 +139,8 @@ static void print_recipe(const struct vplan *p, const struct nvm_function *f, ui
     textbuf_puts(out, " to"), print_type(f, r->type, out);
   if ((r->kind == VP_POINTER && !r->uniform) || r->kind == VP_INDUCTION)
     textbuf_format(out, ", step %D", r->step);
+  if (vplan_is_access(r) && r->step) textbuf_format(out, ", step %D", r->step);
+  if (r->align) textbuf_format(out, ", align %u", (unsigned)r->align);
   if (vplan_is_access(r) && r->offset) textbuf_format(out, ", offset %D", r->offset);
   if (vplan_is_access(r) && r->interleaved) textbuf_format(out, ", group %u", (unsigned)r->group);
   if (r->in_chain) textbuf_puts(out, ", in order");
@@ -174,10 +177,18 @@ void vplan_print_loop(const struct vplan *p, const struct nvm_function *f, struc
   textbuf_puts(out, ":\n    EMIT vp<%index> = CANONICAL-INDUCTION\n");
   for (uint32_t n = 1; n < p->recipes.count; n++) {
     if (vplan_recipe(p, n)->kind == VP_LIVE_IN) continue;
+    bool inner = p->inner_first <= n && n <= p->inner_last;
+    if (n == p->inner_first)
+      textbuf_puts(out, "  Successor(s): inner loop\n\n  <x1> inner loop: {\n    vector.inner:\n");
     size_t begin = out->length;
-    textbuf_puts(out, "    ");
+    textbuf_puts(out, inner ? "      " : "    ");
     print_recipe(p, f, n, out);
     end_line(out, begin, p->costs ? &p->costs[n] : NULL);
+    if (n != p->inner_last) continue;
+    textbuf_puts(out, "      EMIT branch-on-cond ");
+    vplan_print_use(p, f, p->inner_condition, out);
+    textbuf_puts(out,
+                 "\n    No successors\n  }\n  Successor(s): vector.latch\n\n  vector.latch:\n");
   }
   if (p->early) print_early_exit(p, f, out);
   struct vp_cost control[2] = {{.slots = VP_ADVANCE_SLOTS}, {.slots = VP_LATCH_SLOTS}};

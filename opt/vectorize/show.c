@@ -115,7 +115,7 @@ static void show_alignment(const struct vector_loop *v, uint32_t group, const ch
                  (unsigned)accesses_width(v, g, v->factor * v->interleave));
 }
 
-/* The run-time checks, as the block vector.memcheck computes them. */
+/* The run-time checks, in the order in which they are computed. */
 static void show_checks(const struct vector_loop *v, struct textbuf *out) {
   for (uint32_t k = 0; k < v->checks.count; k++) {
     const struct overlap_check *c = &v->checks.data[k];
@@ -123,11 +123,12 @@ static void show_checks(const struct vector_loop *v, struct textbuf *out) {
     overlap_bounds(v, c, &low, &high);
     textbuf_puts(out, "  EMIT vp<%conflict> = ");
     if (c->same_step) textbuf_format(out, "%D < ", low);
-    else textbuf_puts(out, "overlap of the ranges of ");
+    else textbuf_puts(out, c->min_step ? "inner step of " : "overlap of the ranges of ");
     show_pointer(v, c->later, out);
-    textbuf_puts(out, c->same_step ? " - " : " and ");
-    show_pointer(v, c->earlier, out);
-    if (c->same_step) textbuf_format(out, " < %D", high);
+    if (!c->min_step) textbuf_puts(out, c->same_step ? " - " : " and ");
+    if (!c->min_step) show_pointer(v, c->earlier, out);
+    if (c->same_step || c->min_step)
+      textbuf_format(out, " < %D", c->same_step ? high : c->min_step);
     textbuf_char(out, '\n');
   }
   if (v->peel) show_alignment(v, v->peel_group, "vp<%peeled> = iterations until ", out);
@@ -135,6 +136,12 @@ static void show_checks(const struct vector_loop *v, struct textbuf *out) {
     if (v->groups.data[n].align_checked && !(v->peel && n == v->peel_group))
       show_alignment(v, n, v->two_versions ? "vp<%alike> = after them " : "vp<%conflict> = not ",
                      out);
+  for (uint32_t k = 0; k < v->accesses.count; k++) {
+    if (!v->accesses.data[k].checked_align) continue;
+    textbuf_puts(out, "  EMIT vp<%conflict> = not ");
+    show_pointer(v, k, out);
+    textbuf_format(out, " is aligned to %u\n", (unsigned)v->accesses.data[k].checked_align);
+  }
 }
 
 /* After a loop: its partial results are combined. */
@@ -180,17 +187,28 @@ static const struct vector_stage *stage_of(const struct vector_loop *v, struct n
   return NULL;
 }
 
+/* The plan with its factor and costs; outer loops have none. */
+static bool final_plan(const struct vector_loop *v, const struct vplan *p, uint32_t factor,
+                       uint32_t count, struct vplan *final) {
+  if (!p->nested) return vcost_annotate(v, p, factor, count, final);
+  *final = *p;
+  final->factor = factor, final->count = count;
+  return true;
+}
+
 /* The recipes of a stage, with their costs. */
 static bool show_stage(struct vector_loop *v, const struct vplan *p, const struct vector_stage *s,
                        struct textbuf *out) {
   struct vplan priced;
   v->unaligned_version = s->unaligned;
-  bool ok = vcost_annotate(v, p, s->factor, s->count, &priced);
+  bool ok = final_plan(v, p, s->factor, s->count, &priced);
   v->unaligned_version = false;
   if (!ok) return false;
-  textbuf_format(out, "<x1> vector loop: { ; VF=%u,UF=%u: cost %D, accesses %u\n  ",
-                 (unsigned)s->factor, (unsigned)s->count, priced.total.slots,
-                 (unsigned)priced.total.accesses);
+  textbuf_format(out, "<x1> vector loop: { ; VF=%u,UF=%u", (unsigned)s->factor, (unsigned)s->count);
+  if (priced.costs)
+    textbuf_format(out, ": cost %D, accesses %u", priced.total.slots,
+                   (unsigned)priced.total.accesses);
+  textbuf_puts(out, "\n  ");
   show_block(v, s->first, out);
   vplan_print_loop(&priced, v->f, out);
   return true;
@@ -201,7 +219,7 @@ void show_final(struct vector_loop *v, const struct vplan *p) {
   struct vplan final = *p;
   if (!begins(v, &out)) return;
   v->unaligned_version = false;
-  if (!vcost_annotate(v, p, v->factor, v->interleave, &final)) return;
+  if (!final_plan(v, p, v->factor, v->interleave, &final)) return;
   if (v->env->draw_graphs) {
     vplan_print_dot(&final, v->f, &out);
     deliver(v, &out);
@@ -215,7 +233,9 @@ void show_final(struct vector_loop *v, const struct vplan *p) {
     if (b.index == v->loop->header.index) break;
     bool loops = s && !s->straight;
     if (!loops) show_block(v, b, &out), textbuf_puts(&out, ":\n");
-    if (text_is(module_text(v->f->module, name_of(v, b)), "vector.memcheck")) show_checks(v, &out);
+    bool checks = p->nested ? b.index == v->loop->preheader.index
+                            : text_is(module_text(v->f->module, name_of(v, b)), "vector.memcheck");
+    if (checks) show_checks(v, &out);
     if (loops && !show_stage(v, p, s, &out)) return;
     if (s && s->straight)
       textbuf_format(&out, "  EMIT iteration %u of the plan for VF=1,UF=1\n", (unsigned)s->copy);

@@ -144,6 +144,7 @@ static cost computing_cost(const struct vector_loop *v, const struct vp_recipe *
     case VP_LIVE_IN:
     case VP_LOAD:
     case VP_STORE:
+    case VP_PHI:
     case VP_REDUCTION:
     case VP_RECURRENCE:
     case VP_SERIAL:

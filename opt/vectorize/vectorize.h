@@ -26,9 +26,10 @@ struct vector_access {
   struct nvm_type type;  /* of one element */
   uint32_t space, align; /* align in bytes, of every element */
   struct scev address;
-  uint32_t order; /* position in the linear body */
-  uint32_t group; /* or VP_NO_GROUP */
-  int64_t offset; /* bytes from the group's address */
+  uint32_t order;         /* position in the linear body */
+  uint32_t group;         /* or VP_NO_GROUP */
+  int64_t offset;         /* bytes from the group's address */
+  uint32_t checked_align; /* outer loops: of lane 0, checked at run time; 0: none, or known */
 };
 
 /* Accesses of one kind whose addresses differ by constants: consecutive elements, members of a
@@ -59,8 +60,9 @@ static inline int64_t access_group_reach(const struct access_group *g) {
 struct overlap_check {
   uint32_t earlier, later;                                  /* an access of each group */
   int64_t earlier_low, earlier_high, later_low, later_high; /* bytes covered per iteration */
-  bool same_step, same_iteration;                           /* same_iteration: overlaps within one
-                                                             * iteration count too */
+  int64_t min_step; /* outer loops: the inner step must be at least that many bytes; 0: ranges */
+  bool same_step, same_iteration; /* same_iteration: overlaps within one
+                                   * iteration count too */
 };
 
 enum reduction_kind {
@@ -314,6 +316,8 @@ void show_refusal(const struct vector_loop *v, enum vector_refusal why);
 struct outer_nest;
 enum vector_refusal outer_check(struct vector_loop *v, struct outer_nest **made,
                                 enum nvm_status *status);
-enum plan_result outer_execute(struct outer_nest *n);
+/* Builds the plan of the nest, for that factor; false when out of memory. */
+bool outer_plan(struct outer_nest *n, struct vplan *p);
+enum plan_result outer_execute(struct outer_nest *n, const struct vplan *p);
 
 #endif

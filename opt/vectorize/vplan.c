@@ -14,6 +14,15 @@ uint32_t vplan_add(struct vplan *p, struct vp_recipe r, const uint32_t *operands
   return VEC_PUSH(p->arena, &p->recipes, r) ? p->recipes.count - 1 : 0;
 }
 
+uint32_t vplan_live_in(struct vplan *p, const struct nvm_function *f, struct nvm_value x) {
+  for (uint32_t n = 1; n < p->recipes.count; n++) {
+    const struct vp_recipe *r = vplan_recipe(p, n);
+    if (r->kind == VP_LIVE_IN && value_equal(r->value, x)) return n;
+  }
+  struct vp_recipe r = {.kind = VP_LIVE_IN, .value = x, .uniform = true, .type = value_type(f, x)};
+  return vplan_add(p, r, NULL, 0);
+}
+
 bool vplan_is_phi(enum vp_kind k) {
   return k == VP_INDUCTION || k == VP_REDUCTION || k == VP_RECURRENCE || k == VP_SERIAL;
 }
@@ -22,16 +31,16 @@ bool vplan_is_phi(enum vp_kind k) {
 static const struct {
   uint8_t least, most;
 } arity[VP_KIND_COUNT] = {
-    [VP_POINTER] = {0, 0},    [VP_INDUCTION] = {1, 1}, [VP_REDUCTION] = {2, 2},
+    [VP_POINTER] = {0, 0},    [VP_INDUCTION] = {1, 2}, [VP_REDUCTION] = {2, 2},
     [VP_RECURRENCE] = {2, 2}, [VP_SERIAL] = {2, 2},    [VP_WIDEN] = {1, 0},
-    [VP_REPLICATE] = {0, 0},  [VP_LOAD] = {1, 1},      [VP_STORE] = {2, 2},
-    [VP_BLEND] = {1, 0},      [VP_AND] = {2, 2},       [VP_OR] = {2, 2},
-    [VP_NOT] = {1, 1}};
+    [VP_PHI] = {2, 2},        [VP_REPLICATE] = {0, 0}, [VP_LOAD] = {1, 1},
+    [VP_STORE] = {2, 2},      [VP_BLEND] = {1, 0},     [VP_AND] = {2, 2},
+    [VP_OR] = {2, 2},         [VP_NOT] = {1, 1}};
 
 static const char *check_operand(const struct vplan *p, uint32_t n, uint32_t k) {
   const struct vp_recipe *r = vplan_recipe(p, n);
   uint32_t o = vplan_operand(p, r, k);
-  bool back = vplan_is_phi((enum vp_kind)r->kind) && k == 1;
+  bool back = (vplan_is_phi((enum vp_kind)r->kind) || r->kind == VP_PHI) && k == 1;
   if (o == 0 || o >= p->recipes.count) return "an operand is not a recipe";
   const struct vp_recipe *from = vplan_recipe(p, o);
   if (o >= n && !back && from->kind != VP_LIVE_IN) return "an operand comes after its user";
@@ -47,7 +56,9 @@ static const char *check_operand(const struct vplan *p, uint32_t n, uint32_t k) 
 /* Whether the value of an operand exists, and only once if the recipe is computed once. */
 static const char *check_lanes(const struct vplan *p, uint32_t n, uint32_t k) {
   const struct vp_recipe *r = vplan_recipe(p, n), *from = vplan_recipe(p, vplan_operand(p, r, k));
-  if (r->uniform && !from->uniform) return "an operand of a uniform recipe differs between lanes";
+  bool address = vplan_is_access(r) && r->group == VP_NO_GROUP; /* equal by scalar evolution */
+  if (r->uniform && !from->uniform && !address && r->kind != VP_PHI)
+    return "an operand of a uniform recipe differs between lanes";
   bool early = from->in_chain && !r->in_chain && n < p->chain_end;
   if (early && !vplan_is_phi((enum vp_kind)r->kind))
     return "a value of the chain is used before its end";
@@ -117,6 +128,15 @@ const char *vplan_verify(const struct vplan *p, const struct nvm_function *f, ui
   if (p->chain_end &&
       (p->chain_end >= p->recipes.count || !vplan_recipe(p, p->chain_end)->in_chain))
     return "the end of the chain is not a member";
+  *at = p->inner_first;
+  if (p->inner_first > p->inner_last || p->inner_last >= p->recipes.count ||
+      (p->inner_last && (!p->nested || !p->inner_condition)))
+    return "the inner loop is not a range of recipes with a condition";
+  for (uint32_t n = 1; n < p->recipes.count; n++) {
+    *at = n;
+    if (vplan_recipe(p, n)->kind == VP_PHI && (n < p->inner_first || n > p->inner_last))
+      return "a phi of the inner loop is outside of it";
+  }
   *at = p->early;
   if (p->early >= p->recipes.count ||
       (p->early && !type_equal(vplan_recipe(p, p->early)->type, TYPE_I1)))

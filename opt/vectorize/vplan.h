@@ -4,7 +4,7 @@
  * from outside the loop are recipes too (LIVE_IN). A plan serves all vectorization factors of its
  * range: lanes and accesses are determined when it is executed (execute.c) or priced (vcost.c).
  * After LLVM's VPlan, without regions: a plan has one block, and predicated recipes add blocks of
- * their own. */
+ * their own. The plan of an outer loop has a range of recipes that are its inner loop (outer.c). */
 #ifndef NVM_OPT_VECTORIZE_VPLAN_H
 #define NVM_OPT_VECTORIZE_VPLAN_H
 
@@ -19,6 +19,7 @@ enum vp_kind {
   VP_REDUCTION,  /* phi `inst`: partial results, one per lane; operands: start, back-edge value */
   VP_RECURRENCE, /* phi `inst`: the previous iteration's value; operands: start, that value */
   VP_SERIAL,     /* phi `inst` of an in-order chain; operands: start, back-edge value */
+  VP_PHI,        /* phi `inst` of the inner loop, of each lane; operands: start, back-edge value */
   VP_WIDEN, /* `inst` on all lanes: arithmetic, comparisons, select, casts, freeze, intrinsics */
   VP_REPLICATE, /* `inst` per lane; per part if uniform; under a mask in blocks of its own */
   VP_LOAD,      /* `inst`, member of an access group; mask: lane by lane under the mask */
@@ -46,7 +47,9 @@ struct vp_recipe {
   uint32_t first_operand, operand_count;
   uint32_t group;     /* LOAD, STORE: access group; VP_NO_GROUP: the address is an operand */
   int64_t offset;     /* LOAD, STORE: bytes from the group's pointer to lane 0 */
-  int64_t step;       /* POINTER: bytes; INDUCTION: per iteration */
+  int64_t step;       /* POINTER: bytes; INDUCTION: per iteration; LOAD, STORE without a group:
+                       * bytes between lanes, 0: each lane has its own address */
+  uint32_t align;     /* LOAD, STORE: bytes, of lane 0; 0: that of the instruction */
   uint32_t access;    /* LOAD, STORE, POINTER: index into the legality's accesses */
   uint32_t reduction; /* REDUCTION: index into the legality's reductions */
 };
@@ -62,10 +65,13 @@ struct vp_cost {
 struct vplan {
   VEC(struct vp_recipe) recipes; /* [0]: none */
   VEC(uint32_t) operands;
-  uint32_t min_factor, max_factor; /* vectorization factors, powers of two */
-  uint32_t early;                  /* condition of an early exit; 0: none */
-  bool early_negated;              /* it exits if the condition is false */
-  uint32_t chain_end;              /* the last member of the serial chain; 0: none */
+  uint32_t min_factor, max_factor;  /* vectorization factors, powers of two */
+  uint32_t early;                   /* condition of an early exit; 0: none */
+  bool early_negated;               /* it exits if the condition is false */
+  uint32_t chain_end;               /* the last member of the serial chain; 0: none */
+  bool nested;                      /* of an outer loop: each lane by itself */
+  uint32_t inner_first, inner_last; /* recipes of its inner loop; 0: none */
+  uint32_t inner_condition;         /* of the inner loop's branch */
   uint32_t factor, count; /* a final plan's vectorization factor and interleave count; 0: initial */
   struct vp_cost *costs;  /* of a final plan: by recipe; [0]: loop control */
   struct vp_cost total;   /* their sum */
@@ -85,6 +91,8 @@ static inline uint32_t vplan_operand(const struct vplan *p, const struct vp_reci
 static inline bool vplan_is_access(const struct vp_recipe *r) {
   return r->kind == VP_LOAD || r->kind == VP_STORE;
 }
+/* The live-in of that value, appended if there is none; 0 when out of memory. */
+uint32_t vplan_live_in(struct vplan *p, const struct nvm_function *f, struct nvm_value x);
 /* Whether the kind is a header phi. */
 bool vplan_is_phi(enum vp_kind k);
 
