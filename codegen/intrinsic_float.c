@@ -118,7 +118,8 @@ void intrinsic_lane_canonicalize(const struct lane *x) {
                                  PTX_OPS(w.v, float_power_of_two(w.type, 0))));
 }
 
-/* floor, ceil, trunc, rint: `argument` is the rounding modifier. cvt knows half, but not bfloat. */
+/* floor, ceil, trunc, rint: `argument` is the rounding modifier. cvt supports half, but not bfloat.
+ */
 void intrinsic_lane_round_to_integral(const struct lane *x) {
   bool small = x->part.kind == PART_BFLOAT;
   uint16_t type = small ? PTX_MOD_F32 : part_float_mod(&x->part);

@@ -1,5 +1,5 @@
-/* Replaces constant expressions in operands by instructions, and aliases by what they stand for, so
- * that constant expressions remain in initializers of globals only.
+/* Replaces constant expressions in operands by instructions, and aliases by their targets, so that
+ * constant expressions remain in initializers of globals only.
  *
  * An operand is expanded right before its instruction; a phi's operand at the end of its
  * predecessor. An aggregate that contains an expression becomes a chain of insertvalue or
@@ -18,7 +18,7 @@ static bool is_alias(const struct nvm_function *f, struct nvm_value v) {
   return value_kind(v) == VALUE_GLOBAL && module_global(f->module, v)->is_alias;
 }
 
-/* What an alias stands for, after legalize_aliases(). */
+/* The target of an alias, after legalize_aliases(). */
 static struct nvm_value aliasee_of(const struct nvm_function *f, struct nvm_value v) {
   return is_alias(f, v) ? module_global(f->module, v)->aliasee : v;
 }

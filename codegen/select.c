@@ -221,8 +221,8 @@ bool select_is_insertion(struct lower *l, struct nvm_value v, uint64_t *lane) {
 /* --- addresses -------------------------------------------------------------------------------- */
 
 /* Whether the instruction only adds *offset to the pointer that is its operand 0, or casts it from
- * a specific space to the generic one. A variable in no space of its own that is cast to the space
- * where it lies is as good by its name. */
+ * a specific space to the generic one. A cast of a variable of the generic space to its actual
+ * space counts too, since its name is valid in both. */
 static bool step_to_base(const struct lower *l, const struct nvm_inst *i, int64_t *offset) {
   const struct type_table *t = &l->module->types;
   *offset = 0;
@@ -272,7 +272,7 @@ struct selected_address select_address(struct lower *l, struct nvm_value pointer
 
 struct selector {
   struct lower *l;
-  uint32_t *stack; /* wanted instructions whose operands have not been looked at */
+  uint32_t *stack; /* wanted instructions whose operands have not been visited */
   uint32_t depth;
 };
 
@@ -287,7 +287,7 @@ static void want_address(struct selector *s, struct nvm_value pointer) {
   if (!a.in_frame) mark_wanted(s, a.base);
 }
 
-/* A vector whose lanes are taken apart: the insertions need no registers. */
+/* For a vector of which single lanes are read: the insertions need no registers. */
 static void want_lanes(struct selector *s, struct nvm_value v) {
   uint64_t lane;
   for (int n = 0; n < SELECT_MAX_INSERTIONS && select_is_insertion(s->l, v, &lane); n++) {

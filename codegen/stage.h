@@ -9,7 +9,7 @@ enum nvm_status function_lower(struct lower *l, struct nvm_function *f);
 
 /* Replaces operands that are, or contain, constant expressions by instructions. */
 bool legalize_function(struct nvm_function *f);
-/* Makes aliases of aliases stand for what these stand for; once for the module. */
+/* Replaces the target of an alias of an alias by the final target; once for the module. */
 void legalize_aliases(struct nvm_module *m);
 
 /* Gives phis and their operands shared registers where their live ranges do not interfere. */

@@ -9,7 +9,7 @@ bool names_assign(struct lower *l);
 /* The name of the symbol, or of what it is an alias of; of the alias itself. */
 struct nvm_str names_of_symbol(const struct lower *l, struct nvm_value global_or_function);
 struct nvm_str names_of_alias(const struct lower *l, struct nvm_value alias);
-/* What an alias stands for in the end (a symbol or an expression); other values as they are. */
+/* The final target of an alias (a symbol or an expression); other values as they are. */
 struct nvm_value names_resolve_alias(const struct lower *l, struct nvm_value symbol);
 /* A name for something in a function: this one, unless a symbol of the module has it. */
 struct nvm_str names_of_local(struct lower *l, const char *name);

@@ -1,4 +1,4 @@
-/* Names: what %x, %5, @f and labels stand for, before and after they are defined.
+/* Names: what %x, %5, @f and labels refer to, before and after they are defined.
  *
  * Names are interned in the module's string table, and a table with one slot per string says what a
  * name means; numbers have such tables of their own. Slots of local names carry the stamp of their

@@ -49,7 +49,7 @@
   ROW(ICMP_SLT, P##_lt_s(bits, a, b)) \
   ROW(ICMP_SLE, P##_le_s(bits, a, b))
 
-/* Of more than 64 bits, where the product itself does not tell. */
+/* Of more than 64 bits: the overflow cannot be read off the 128-bit product. */
 static bool wide_mul_overflows(nvm_u128 a, nvm_u128 b, uint32_t bits, uint16_t flags) {
   if ((flags & INST_NUW) && a != 0 && b > eval_mask(bits) / a) return true;
   if (!(flags & INST_NSW)) return false;

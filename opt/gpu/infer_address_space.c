@@ -1,4 +1,4 @@
-/* infer-address-space, infer-local: generic pointers whose state space is known get it.
+/* infer-address-space, infer-local: infer the state space of generic pointers.
  *
  * Purpose:   a generic access determines its state space at run time; ld.global and ld.shared do
  *            not, and alias analysis can distinguish them.

@@ -2,9 +2,9 @@
  *
  * Purpose:   passes that copy or rewrite a loop only need to update these phis, not uses anywhere.
  * Algorithm: for a value and its uses outside of its loop: a phi in each exit block that its block
- *            dominates; a use takes the phi of the nearest exit up the dominator tree. Where
- *            several exits meet on the way up (a block whose immediate dominator is in the loop) a
- *            phi merges them, made on demand. The new phis are values of outer loops in current.
+ *            dominates; a use takes the phi of the nearest exit up the dominator tree. In a block
+ *            where paths from several exits meet (its immediate dominator is in the loop) a phi
+ *            merges them, made on demand. The new phis are values of outer loops in turn.
  * Requires:  loop-simplify; loops with shared exits are skipped.
  * Preserves: everything else.
  * Cost:      linear in uses times the loops they leave, plus walks up the dominator tree, cached

@@ -157,7 +157,7 @@ static bool collect_uses(struct splitter *s, struct nvm_value pointer, int64_t o
   return left == 0;
 }
 
-/* --- Who names addresses --- */
+/* --- Use lists of addresses --- */
 
 static bool is_address_of(enum op op) {
   return op == OP_GEP || op == OP_BITCAST || op == OP_ADDRSPACECAST;

@@ -57,7 +57,7 @@ struct walker {
   struct dominance dominance;
   struct rewrite rewrite;
   uint32_t insts;      /* slots of the next two are instructions, then arguments */
-  uint8_t *knows;      /* NOTHING, SOME or ONE; slot 0: NOTHING */
+  uint8_t *knowledge;  /* NOTHING, SOME or ONE; slot 0: NOTHING */
   struct range *known; /* valid unless NOTHING */
   VEC(struct fact) undo;
   struct nvm_block *child, *sibling; /* of the dominator tree, in reverse postorder */
@@ -77,12 +77,12 @@ static uint32_t slot_of(const struct walker *w, struct nvm_value v) {
 static struct range current_range(void *state, struct nvm_value v) {
   const struct walker *w = state;
   uint32_t slot = slot_of(w, v);
-  return w->knows[slot] ? w->known[slot] : range_of_value(w->f, v);
+  return w->knowledge[slot] ? w->known[slot] : range_of_value(w->f, v);
 }
 
 static void set_range(struct walker *w, uint32_t slot, struct range r) {
   w->known[slot] = r;
-  w->knows[slot] = r.width == 0 ? NOTHING : r.low == r.high && !range_is_empty(r) ? ONE : SOME;
+  w->knowledge[slot] = r.width == 0 ? NOTHING : r.low == r.high && !range_is_empty(r) ? ONE : SOME;
 }
 
 static bool narrow(struct walker *w, struct nvm_value v, struct range to, int depth);
@@ -118,7 +118,7 @@ static bool narrow(struct walker *w, struct nvm_value v, struct range to, int de
   uint32_t slot = slot_of(w, v);
   if (slot == 0 || to.width == 0) return true;
   struct range before = current_range(w, v), now = range_both(before, to);
-  struct fact undo = {slot, w->knows[slot] ? before : range_all(0)};
+  struct fact undo = {slot, w->knowledge[slot] ? before : range_all(0)};
   if (range_equal(before, now)) return true;
   set_range(w, slot, now);
   if (!VEC_PUSH(w->env->arena, &w->undo, undo)) return false;
@@ -214,7 +214,7 @@ static struct range range_of_phi(struct walker *w, struct nvm_inst_id id) {
     for (uint32_t k = 0; k < phi->operand_count; k += 2) {
       struct nvm_value v = inst_operand(w->f, phi, k);
       uint32_t slot = slot_of(w, v);
-      bool later = slot && slot < w->insts && !w->knows[slot];
+      bool later = slot && slot < w->insts && !w->knowledge[slot];
       if (later != (turn == 1)) continue;
       struct range next = later
                               ? range_next(w, id, r, v, value_block(inst_operand(w->f, phi, k + 1)))
@@ -513,7 +513,7 @@ static void insert_constants(struct walker *w, struct nvm_inst_id i) {
   const struct nvm_value *operands = w->f->operands.data + inst->first_operand;
   for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
     struct nvm_value v = operands[k];
-    if (w->knows[slot_of(w, v)] != ONE) continue;
+    if (w->knowledge[slot_of(w, v)] != ONE) continue;
     inst_set_operand(w->f, i, k,
                      const_int(w->f->module, value_type(w->f, v), w->known[slot_of(w, v)].low));
     ++*w->env->statistic;
@@ -570,7 +570,7 @@ static bool visit_block(struct walker *w, struct nvm_block b) {
     enum op op = (enum op)function_inst(w->f, i)->op;
     if (op >= OP_FIRST_INT && op <= OP_LAST_INT ? !visit_binary(w, i) : !visit_other(w, i))
       return false;
-    if (w->knows[i.index] && w->known[i.index].width == 64 && !note_counter(w, i)) return false;
+    if (w->knowledge[i.index] && w->known[i.index].width == 64 && !note_counter(w, i)) return false;
   }
   return true;
 }
@@ -610,13 +610,13 @@ static bool walk(struct walker *w) {
 enum nvm_status correlated_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct walker w = {.f = f, .env = env, .insts = f->insts.count};
   uint32_t slots = f->insts.count + function_arg_count(f);
-  w.knows = arena_alloc(env->arena, slots);
+  w.knowledge = arena_alloc(env->arena, slots);
   w.known = arena_grow_raw(env->arena, NULL, 0, slots * sizeof *w.known);
   w.child = arena_alloc(env->arena, f->blocks.count * sizeof *w.child);
   w.sibling = arena_alloc(env->arena, f->blocks.count * sizeof *w.sibling);
   w.fits = arena_alloc(env->arena, f->insts.count);
   w.case_of = arena_alloc(env->arena, f->blocks.count * sizeof *w.case_of);
-  if (!w.knows || !w.known || !w.child || !w.sibling || !w.case_of || !w.fits ||
+  if (!w.knowledge || !w.known || !w.child || !w.sibling || !w.case_of || !w.fits ||
       !flow_dominance(env->flow, f, &w.dominance) || !rewrite_init(&w.rewrite, f, env->arena) ||
       !walk(&w) || !demote_counters(&w))
     return NVM_OUT_OF_MEMORY;

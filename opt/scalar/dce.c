@@ -1,6 +1,6 @@
 /* dce: removes instructions without effects whose results are not used.
  *
- * Purpose:   other passes leave dead computations behind.
+ * Purpose:   other passes leave dead computations.
  * Algorithm: marks from instructions with effects through their operands, in one backward walk, and
  *            removes the rest, cycles of dead phis included (Cytron et al., 1991, section 7.1,
  *            without control dependence).

@@ -1,7 +1,7 @@
 /* expand-integers: integers of more than 128 bits become words of 64 bits.
  *
  * Purpose:   clang reads and writes runs of bit-fields as integers of any width (i136, i168); the
- *            evaluator, the passes and code generation know at most 128 bits.
+ *            evaluator, the passes and code generation handle at most 128 bits.
  * Algorithm: a value iN becomes ceil(N / 64) values of i64, low first, with zeros above bit N.
  *            Blocks are visited in reverse postorder, so operands are expanded before their users;
  *            phis get their entries at the end. Sums carry from word to word, comparisons go from
