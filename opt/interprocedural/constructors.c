@@ -23,31 +23,34 @@ static uint32_t hash_text(struct nvm_text text) {
   return hash;
 }
 
-static struct nvm_str interned(struct nvm_module *m, struct textbuf *b) {
-  struct nvm_str s = strtab_intern(&m->strings, b->bytes, b->length);
-  b->length = 0;
-  return s;
+/* A free name; an entry whose name another one has, as f.1 and f_1, gets a number behind it. */
+static struct nvm_str variable_name(struct nvm_module *m, const char *kind,
+                                    struct nvm_value function, uint32_t priority) {
+  struct nvm_text of = module_text(m, module_symbol(m, function)->name);
+  uint32_t module = hash_text(module_text(m, m->source_filename));
+  for (uint32_t taken = 0;; taken++) {
+    struct textbuf b;
+    textbuf_init(&b, &m->arena);
+    textbuf_format(&b, "__%s_array_object_%t_%x_%u", kind, of, module, priority);
+    if (taken) textbuf_format(&b, "_%u", taken);
+    for (size_t i = 0; i < b.length; i++)
+      if (b.bytes[i] == '.') b.bytes[i] = '_';
+    struct nvm_str name = strtab_intern(&m->strings, b.bytes, b.length);
+    if (m->arena.failed || value_is_none(module_find_symbol(m, name))) return name;
+  }
 }
 
 /* The variable of one entry; false when out of memory. */
 static bool add_variable(struct nvm_module *m, const char *kind, struct nvm_value function,
                          uint32_t priority) {
-  struct textbuf b;
-  textbuf_init(&b, &m->arena);
-  textbuf_format(&b, "__%s_array_object_%t_%x_%u", kind,
-                 module_text(m, module_symbol(m, function)->name),
-                 hash_text(module_text(m, m->source_filename)), priority);
-  for (size_t i = 0; i < b.length; i++)
-    if (b.bytes[i] == '.') b.bytes[i] = '_';
-  struct nvm_str name = interned(m, &b);
-  struct nvm_value v = m->arena.failed || !value_is_none(module_find_symbol(m, name))
-                           ? VALUE_NULL
-                           : module_add_global(m, name);
-  textbuf_format(&b, ".%s_array.%u", kind, priority);
-  struct nvm_str section = interned(m, &b);
-  if (value_is_none(v)) return !m->arena.failed; /* an entry that is listed twice */
+  struct textbuf section;
+  textbuf_init(&section, &m->arena);
+  textbuf_format(&section, ".%s_array.%u", kind, priority);
+  struct nvm_str name = variable_name(m, kind, function, priority);
+  struct nvm_value v = m->arena.failed ? VALUE_NULL : module_add_global(m, name);
+  if (value_is_none(v)) return false;
   struct nvm_global *g = module_global(m, v);
-  g->symbol.section = section;
+  g->symbol.section = strtab_intern(&m->strings, section.bytes, section.length);
   g->symbol.visibility = VIS_PROTECTED;
   g->symbol.defined = true;
   g->value_type = TYPE_PTR;
