@@ -46,7 +46,10 @@ static bool add_word(struct arguments *a, char *word, int depth, bool *literal) 
   struct file_error error;
   *literal |= strcmp(word, "--") == 0;
   bool named = !*literal && word[0] == '@' && word[1] != '\0' && strcmp(word, "@-") != 0;
-  if (!named || !files_read(word + 1, &file, &error)) return VEC_PUSH(&a->arena, &a->words, word);
+  if (!named || !files_read(word + 1, &file, &error)) {
+    if (named && error.id == DIAG_FILE_EMPTY) return true;
+    return VEC_PUSH(&a->arena, &a->words, word);
+  }
   bool ok = depth < MAX_DEPTH;
   if (!ok)
     fprintf(stderr, "nvmini: error: more than %d nested response files at '%s'\n", (int)MAX_DEPTH,

@@ -193,15 +193,15 @@ static int unknown_option(enum command c, const char *word) {
   return see_help(commands[c].name);
 }
 
-bool options_add(struct options *o, enum option_id id, const char *value) {
+bool options_add(struct options *o, struct option_given given) {
   if (o->given_count == OPTIONS_MAX_GIVEN) {
     fprintf(stderr, "nvmini: error: more than %d options\n", (int)OPTIONS_MAX_GIVEN);
     return false;
   }
-  if (id >= OPTION_O0 && id <= OPTION_OFC)
+  if (given.id >= OPTION_O0 && given.id <= OPTION_OFC)
     for (int level = OPTION_O0; level <= OPTION_OFC; level++) o->values[level] = NULL;
-  o->values[id] = value;
-  o->given[o->given_count++] = (struct option_given){.id = id, .value = value};
+  o->values[given.id] = given.value;
+  o->given[o->given_count++] = given;
   return true;
 }
 
@@ -247,9 +247,10 @@ static int take_option(struct options *o, struct spelled s, int argc, char **arg
     s.libnvvm = NULL;
   if (!check_value(row, &s, s.value)) return see_help(commands[o->command].name);
   if (is_level) s = (struct spelled){.option = OPTION_O0 + (*s.value - '0')};
-  if (!options_add(o, (enum option_id)s.option, s.value == NULL ? "" : s.value)) return EXIT_USAGE;
-  o->given[o->given_count - 1].libnvvm = s.libnvvm;
-  return EXIT_DONE;
+  struct option_given given = {.id = (enum option_id)s.option,
+                               .value = s.value == NULL ? "" : s.value,
+                               .libnvvm = s.libnvvm};
+  return options_add(o, given) ? EXIT_DONE : EXIT_USAGE;
 }
 
 static int check_operands(struct options *o) {

@@ -54,9 +54,9 @@ struct options {
  * suggestion. */
 int options_parse(struct options *o, int argc, char **argv);
 
-/* Records an occurrence of an option; `value` is borrowed. Of several levels the last one holds.
- * False after an error message. */
-bool options_add(struct options *o, enum option_id id, const char *value);
+/* Records an occurrence of an option, whose texts are borrowed. Of several levels the last one
+ * holds. False after an error message. */
+bool options_add(struct options *o, struct option_given given);
 
 /* "--cpu" */
 const char *options_name(enum option_id id);
