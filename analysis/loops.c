@@ -43,8 +43,7 @@ static uint32_t outermost(struct finder *s, uint32_t h) {
 
 /* Pushes the reachable predecessors of b; with `back`, only the sources of back edges. */
 static uint32_t push_predecessors(struct finder *s, struct nvm_block b, bool back, uint32_t depth) {
-  for (uint32_t k = s->d->first_predecessor[b.index]; k < s->d->first_predecessor[b.index + 1];
-       k++) {
+  FOR_EACH_PREDECESSOR (s->d, b, k) {
     struct nvm_block p = s->d->predecessors[k];
     if (!dominance_reachable(s->d, p) || (back && !dominance_dominates(s->d, b, p))) continue;
     s->stack[depth++] = p.index;
@@ -146,8 +145,7 @@ static void find_entries(struct loops *l, uint32_t n, const struct nvm_function 
                          const struct dominance *d) {
   struct loop *p = &l->data[n];
   bool any_in = false, any_back = false;
-  for (uint32_t k = d->first_predecessor[p->header.index];
-       k < d->first_predecessor[p->header.index + 1]; k++) {
+  FOR_EACH_PREDECESSOR (d, p->header, k) {
     struct nvm_block b = d->predecessors[k];
     if (!dominance_reachable(d, b)) continue;
     if (loops_contains(l, n, b)) {

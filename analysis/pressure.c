@@ -92,8 +92,7 @@ static bool follow(struct counter *c, struct nvm_value v, struct nvm_block defin
   }
   while (c->open.count) {
     struct nvm_block b = c->open.data[--c->open.count];
-    for (uint32_t k = c->d->first_predecessor[b.index]; k < c->d->first_predecessor[b.index + 1];
-         k++)
+    FOR_EACH_PREDECESSOR (c->d, b, k)
       if (!note_live_out(c, c->d->predecessors[k])) return false;
   }
   bool there = c->read_in[definition.index] == c->value || c->out[definition.index] == c->value;

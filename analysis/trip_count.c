@@ -169,7 +169,7 @@ static bool swap_sides(struct question *q) {
 /* The only predecessor of b apart from back edges; none if there are several. */
 static struct nvm_block only_entry(const struct dominance *d, struct nvm_block b) {
   struct nvm_block only = {0};
-  for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++) {
+  FOR_EACH_PREDECESSOR (d, b, k) {
     struct nvm_block p = d->predecessors[k];
     if (dominance_dominates(d, b, p)) continue;
     if (only.index) return (struct nvm_block){0};

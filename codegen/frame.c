@@ -150,8 +150,7 @@ static uint64_t neighbours(const struct frame_sharing *w, bool forwards, struct 
   const struct dominance *d = &w->l->dominance;
   uint64_t all = 0;
   if (forwards)
-    for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++)
-      all |= w->held[d->predecessors[k].index];
+    FOR_EACH_PREDECESSOR (d, b, k) all |= w->held[d->predecessors[k].index];
   else
     for (uint32_t k = 0, n = block_successor_count(w->f, b); k < n; k++)
       all |= w->needed[block_successor(w->f, b, k).index];

@@ -113,7 +113,7 @@ static bool set_block(struct threader *t, struct nvm_block b) {
   const struct dominance *d = &t->dominance;
   struct nvm_inst_id last = block_terminator(f, b);
   enum op op = (enum op)function_inst(f, last)->op;
-  uint32_t first = d->first_predecessor[b.index], edges = d->first_predecessor[b.index + 1] - first;
+  uint32_t first = d->first_predecessor[b.index], edges = dominance_predecessor_count(d, b);
   t->block = b;
   t->count = 0;
   t->used = UNKNOWN_USES;
@@ -165,13 +165,13 @@ static int known_truth(const struct threader *t, struct nvm_value condition, str
   const struct nvm_function *f = t->f;
   const struct dominance *d = &t->dominance;
   for (uint32_t steps = 0; steps < MAX_STEPS; steps++) {
-    uint32_t e = d->first_predecessor[b.index];
-    if (t->touched[b.index] || d->first_predecessor[b.index + 1] - e != 1) return -1;
-    const struct nvm_inst *last = function_inst(f, block_terminator(f, d->predecessors[e]));
+    if (t->touched[b.index] || dominance_predecessor_count(d, b) != 1) return -1;
+    struct nvm_block from = dominance_first_predecessor(d, b);
+    const struct nvm_inst *last = function_inst(f, block_terminator(f, from));
     if (last->op == OP_CONDBR && value_equal(inst_operand(f, last, 0), condition) &&
         !value_equal(inst_operand(f, last, 1), inst_operand(f, last, 2)))
       return value_index(inst_operand(f, last, 1)) == b.index;
-    b = d->predecessors[e];
+    b = from;
   }
   return -1;
 }
@@ -235,15 +235,15 @@ static struct nvm_block find_head(const struct threader *t, struct nvm_block *do
   const struct dominance *d = &t->dominance;
   uint32_t first = d->first_predecessor[t->block.index];
   const struct nvm_inst *last = function_inst(f, block_terminator(f, t->block));
-  if (d->first_predecessor[t->block.index + 1] - first != 2 || last->op != OP_CONDBR)
+  if (dominance_predecessor_count(d, t->block) != 2 || last->op != OP_CONDBR)
     return (struct nvm_block){0};
   for (uint32_t e = 0; e < 2; e++) {
     struct nvm_block head = d->predecessors[first + e], some = d->predecessors[first + 1 - e];
-    uint32_t in = d->first_predecessor[some.index];
     const struct nvm_inst *branch = function_inst(f, block_terminator(f, head));
     if (branch->op != OP_CONDBR ||
         !value_equal(inst_operand(f, branch, 0), inst_operand(f, last, 0)) ||
-        d->first_predecessor[some.index + 1] - in != 1 || d->predecessors[in].index != head.index ||
+        dominance_predecessor_count(d, some) != 1 ||
+        dominance_first_predecessor(d, some).index != head.index ||
         t->touched[head.index] || t->touched[some.index])
       continue;
     uint32_t arm = block_successor(f, head, 1).index == t->block.index;
@@ -262,9 +262,7 @@ static bool uses_stay_dominated(struct threader *t, struct nvm_block to, struct 
   const struct nvm_function *f = t->f;
   const struct dominance *d = &t->dominance;
   if (!used_far(t)) return true;
-  if (d->first_predecessor[more.index + 1] - d->first_predecessor[more.index] != 1 ||
-      t->steps_left < f->insts.count)
-    return false;
+  if (dominance_predecessor_count(d, more) != 1 || t->steps_left < f->insts.count) return false;
   t->steps_left -= f->insts.count;
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, id) {
@@ -324,8 +322,7 @@ enum nvm_status jump_threading_run(struct nvm_function *f, struct pass_env *env,
         continue;
       }
     }
-    for (uint32_t e = t.dominance.first_predecessor[b.index];
-         e < t.dominance.first_predecessor[b.index + 1]; e++) {
+    FOR_EACH_PREDECESSOR (&t.dominance, b, e) {
       struct nvm_block from = t.dominance.predecessors[e];
       if (t.touched[from.index]) continue;
       evaluate(&t, from);

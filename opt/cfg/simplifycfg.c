@@ -381,7 +381,7 @@ static bool are_equal_blocks(struct rewrite *r, struct nvm_block a, struct nvm_b
 static bool is_header(const struct simplifier *s, struct dominance *d, struct nvm_block b) {
   if (block_is_none(b)) return false;
   if (!d->enter && !dominance_compute(d, s->f, s->env->arena)) return true;
-  for (uint32_t e = d->first_predecessor[b.index]; e < d->first_predecessor[b.index + 1]; e++)
+  FOR_EACH_PREDECESSOR (d, b, e)
     if (dominance_dominates(d, b, d->predecessors[e])) return true;
   return false;
 }

@@ -82,7 +82,7 @@ static bool fill_phis(struct closer *c, uint32_t n, struct nvm_inst_id value) {
   while (c->merges.count) {
     struct nvm_block b = c->merges.data[--c->merges.count];
     struct nvm_inst_id phi = c->phi[b.index];
-    for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++) {
+    FOR_EACH_PREDECESSOR (d, b, k) {
       struct nvm_block p = d->predecessors[k];
       struct nvm_value v = value_of_inst(value);
       if (!dominance_reachable(d, p)) {

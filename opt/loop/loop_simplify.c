@@ -26,7 +26,7 @@ static uint32_t collect(struct simplifier *s, uint32_t n, struct nvm_block b, bo
   const struct dominance *d = &s->nest.d;
   uint32_t count = 0;
   s->search++;
-  for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++) {
+  FOR_EACH_PREDECESSOR (d, b, k) {
     struct nvm_block p = d->predecessors[k];
     bool reachable = dominance_reachable(d, p) || !inside; /* unreachable blocks are outside */
     if (block_is_none(p) || !reachable || s->stamp[p.index] == s->search) continue;
@@ -63,7 +63,7 @@ static bool make_entry_and_latch(struct simplifier *s, uint32_t n) {
 /* Removes the edges that collect() found last from the predecessors of b. */
 static void remove_edges(struct simplifier *s, struct nvm_block b) {
   const struct dominance *d = &s->nest.d;
-  for (uint32_t k = d->first_predecessor[b.index]; k < d->first_predecessor[b.index + 1]; k++)
+  FOR_EACH_PREDECESSOR (d, b, k)
     if (s->stamp[d->predecessors[k].index] == s->search) d->predecessors[k].index = 0;
 }
 

@@ -358,9 +358,10 @@ static void kernel_parameter(struct ir_decoder *d, uint32_t i) {
   struct func *f = d->d.func;
   const struct nvm_attr *byval = byval_of(d, i);
   struct nvm_type type = byval ? byval->type : function_arg_type(d->f, i);
-  uint64_t align =
-      attrset_align(&d->m->attributes, attrlist_parameter(&d->m->attributes, d->f->attributes, i));
-  if (!byval || align == 0) align = layout_align(&d->m->layout, &d->m->types, type);
+  struct nvm_attrset set = attrlist_parameter(&d->m->attributes, d->f->attributes, i);
+  uint64_t align = layout_align(&d->m->layout, &d->m->types, type);
+  uint64_t written = byval ? attrset_align(&d->m->attributes, set) : 0;
+  if (written > align) align = written;
   uint64_t at = (f->kernel_param_bytes + align - 1) / align * align;
   uint64_t bytes = layout_alloc_size(&d->m->layout, &d->m->types, type);
   f->kernel_param_bytes = at + bytes;
