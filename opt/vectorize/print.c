@@ -85,7 +85,7 @@ void vplan_print_use(const struct vplan *p, const struct nvm_function *f, uint32
 }
 
 static void print_type(const struct nvm_function *f, struct nvm_type type, struct textbuf *out) {
-  if (out->bytes[out->length - 1] != ' ') textbuf_char(out, ' ');
+  textbuf_char(out, ' ');
   type_print(&f->module->types, type, out);
 }
 
@@ -93,9 +93,13 @@ static void print_type(const struct nvm_function *f, struct nvm_type type, struc
 static void print_operation(const struct vplan *p, const struct nvm_function *f, uint32_t n,
                             struct textbuf *out) {
   static const char *const own[VP_KIND_COUNT] = {
-      [VP_BLEND] = "", [VP_AND] = "and", [VP_OR] = "or", [VP_NOT] = "not"};
+      [VP_AND] = "and", [VP_OR] = "or", [VP_NOT] = "not"};
   const struct vp_recipe *r = vplan_recipe(p, n);
   const struct nvm_inst *i = inst_of(f, r);
+  if (r->kind == VP_BLEND) {
+    type_print(&f->module->types, r->type, out);
+    return;
+  }
   if (r->kind == VP_POINTER) textbuf_puts(out, r->uniform ? "invariant" : "phi");
   else if (vplan_is_phi((enum vp_kind)r->kind)) textbuf_puts(out, "phi");
   else if (own[r->kind]) textbuf_puts(out, own[r->kind]);
