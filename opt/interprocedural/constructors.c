@@ -23,7 +23,7 @@ static uint32_t hash_text(struct nvm_text text) {
   return hash;
 }
 
-/* A free name; an entry whose name another one has, as f.1 and f_1, gets a number behind it. */
+/* A free name; an entry whose name another one has, as f.1 and f_1, gets a number at its end. */
 static struct nvm_str variable_name(struct nvm_module *m, const char *kind,
                                     struct nvm_value function, uint32_t priority) {
   struct nvm_text of = module_text(m, module_symbol(m, function)->name);
