@@ -197,6 +197,14 @@ bool effects_is_speculatable(const struct nvm_function *f, const struct nvm_inst
   return (i->op == OP_FREEZE || effects_is_pure(f, i)) && !may_trap(f, i);
 }
 
+bool effects_is_convergent_asm(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (i->op != OP_CALL || !is_plain_asm(f, call_callee(f, i)) ||
+      call_has_attribute(f, i, ATTR_NOMERGE) || !effects_call_is_convergent(f, i))
+    return false;
+  struct call_effect e = attribute_effect(f, i);
+  return (e.arguments | e.others | e.inaccessible) == 0;
+}
+
 /* --- metadata --------------------------------------------------------------------------------- */
 
 /* Kinds of attachments that describe an access, not its result; alias analysis reads the first

@@ -7,6 +7,9 @@
 /* The questions below for a call. */
 bool effects_call_must_stay(const struct nvm_function *f, const struct nvm_inst *i);
 bool effects_call_is_pure(const struct nvm_function *f, const struct nvm_inst *i);
+/* Inline assembly that would be pure if it were not convergent: front ends for CUDA mark all of it.
+ */
+bool effects_is_convergent_asm(const struct nvm_function *f, const struct nvm_inst *i);
 bool effects_call_is_convergent(const struct nvm_function *f, const struct nvm_inst *i);
 bool effects_call_is_debug(const struct nvm_function *f, const struct nvm_inst *i);
 

@@ -348,13 +348,19 @@ static void lower_cast_lane(struct cast *c, uint32_t from_space, uint32_t to_spa
   }
 }
 
-/* What a trunc reads of a 64-bit value shifted right by 32 or more, in 32 bits. */
-static struct ptx_operand shifted_high_word(struct lower *l, const struct nvm_inst *shift,
-                                            struct ptx_operand value) {
-  struct ptx_operand low = ptx_r(emit_temp(l, PTX_B32)), high = ptx_r(emit_temp(l, PTX_B32));
+/* What a trunc reads of a value whose shift by half its width or more it has folded, in half the
+ * width; in `target` if that is all of it. */
+static struct ptx_operand shifted_high_half(struct lower *l, const struct nvm_inst *shift,
+                                            struct ptx_operand value, struct ptx_operand target) {
+  bool is_word = type_equal(shift->type, TYPE_I64);
+  enum ptx_class class = is_word ? PTX_B32 : PTX_B16;
   nvm_u128 amount = 0;
-  emit_ungroup(l, PTX_MOD_B64, value, low, high);
-  if (!const_is_int(l->module, inst_operand(l->f, shift, 1), &amount) || amount == 32) return high;
+  (void)const_is_int(l->module, inst_operand(l->f, shift, 1), &amount);
+  bool is_whole = (!is_word || amount == 32) && ptx_reg_class(target.reg) == class;
+  struct ptx_operand low = ptx_r(emit_temp(l, class));
+  struct ptx_operand high = is_whole ? target : ptx_r(emit_temp(l, class));
+  emit_ungroup(l, is_word ? PTX_MOD_B64 : PTX_MOD_B32, value, low, high);
+  if (!is_word || amount == 32) return high;
   struct ptx_operand operands[2] = {high, ptx_i((int64_t)amount - 32)};
   uint16_t type = shift->op == OP_ASHR ? PTX_MOD_S32 : PTX_MOD_U32;
   return emit_value(l, PTX_MOD_B32, PTX_SHR, PTX_MODS(type), operands, 2);
@@ -379,8 +385,8 @@ void convert_lower(struct lower *l, const struct nvm_inst *i) {
   for (uint32_t j = 0; j < from.parts_each && j < 2; j++) source[j] = *part_at(l, from_parts, j);
   for (uint32_t j = 0; j < to.parts_each && j < 2; j++) target[j] = *part_at(l, to_parts, j);
   if (!value_equal(read, whole)) {
-    from.at[0] = shifted_high_word(l, value_inst(l->f, whole), from.at[0]);
-    source[0] = part_i32;
+    from.at[0] = shifted_high_half(l, value_inst(l->f, whole), from.at[0], to.at[0]);
+    source[0] = source[0].container == 64 ? part_i32 : part_i16;
   }
   struct cast c = {.l = l,
                    .op = (enum op)i->op,

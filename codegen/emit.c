@@ -65,6 +65,7 @@ struct ptx_operand emit_convert(struct lower *l, uint16_t to, uint16_t from, str
 }
 
 void emit_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from) {
+  if (from.kind == PTX_OPERAND_REG && from.reg.bits == to.bits) return;
   emit2(l, PTX_MOV, PTX_MODS(ptx_class_type(ptx_reg_class(to))), ptx_r(to), from);
 }
 

@@ -160,8 +160,25 @@ static bool lower_wide_product(struct lower *l, const struct nvm_inst *i) {
   return true;
 }
 
+/* An or of two halves: one mov joins them. */
+static bool lower_joined_halves(struct lower *l, const struct nvm_inst *i) {
+  int low = select_low_half(l, i);
+  if (low < 0) return false;
+  bool is_64 = type_equal(i->type, TYPE_I64);
+  const struct part *half = is_64 ? &part_i32 : &part_i16;
+  struct ptx_operand halves[2];
+  for (int k = 0; k < 2; k++) {
+    struct nvm_value v = select_operand(l, i, (uint32_t)(k == 0 ? low : 1 - low));
+    halves[k] = emit_in_reg(l, value_operand(l, v, 0), half);
+  }
+  struct ptx_operand joined = ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2);
+  emit2(l, PTX_MOV, PTX_MODS(is_64 ? PTX_MOD_B64 : PTX_MOD_B32), ptx_r(value_result(l, l->inst)[0]),
+        joined);
+  return true;
+}
+
 void int_lower_binary(struct lower *l, const struct nvm_inst *i) {
-  if (float_lower_fused(l, i) || lower_wide_product(l, i)) return;
+  if (float_lower_fused(l, i) || lower_wide_product(l, i) || lower_joined_halves(l, i)) return;
   struct part_range parts = part_list(l, i->type);
   const struct ptx_reg *to = value_result(l, l->inst);
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1);

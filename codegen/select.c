@@ -129,19 +129,21 @@ static bool is_aligned(const struct lower *l, struct nvm_type type, struct memor
 }
 
 /* Whether this truncates a right shift that it alone reads to bits of the high word: a mov splits
- * the register, and the rest of the shift is 32 bits wide. In the same block only: a shift that was
- * hoisted out of a loop stays there. */
+ * the register, and the rest of the shift is 32 bits wide; or to the high half of 32 bits. In the
+ * same block only: a shift that was hoisted out of a loop stays there. */
 static bool is_high_word(const struct lower *l, const struct nvm_inst *cut) {
   struct nvm_value v = inst_operand(l->f, cut, 0);
   const struct nvm_inst *shift = value_inst(l->f, v);
   nvm_u128 amount;
-  return l->target->optimization_level != 0 && shift && is_read_once(l, v) &&
-         (shift->op == OP_LSHR || shift->op == OP_ASHR) && type_equal(shift->type, TYPE_I64) &&
-         shift->block.index == cut->block.index &&
-         type_scalar_bits(&l->module->types, cut->type) <= 32 &&
-         value_kind(inst_operand(l->f, shift, 0)) != VALUE_CONST &&
-         const_is_int(l->module, inst_operand(l->f, shift, 1), &amount) && amount >= 32 &&
-         amount <= 63;
+  if (l->target->optimization_level == 0 || !shift || !is_read_once(l, v) ||
+      (shift->op != OP_LSHR && shift->op != OP_ASHR) || shift->block.index != cut->block.index ||
+      value_kind(inst_operand(l->f, shift, 0)) == VALUE_CONST ||
+      !const_is_int(l->module, inst_operand(l->f, shift, 1), &amount))
+    return false;
+  return type_equal(shift->type, TYPE_I64)
+             ? amount >= 32 && amount <= 63 && type_scalar_bits(&l->module->types, cut->type) <= 32
+             : type_equal(shift->type, TYPE_I32) && amount == 16 &&
+                   type_equal(cut->type, type_int(&l->module->types, 16));
 }
 
 static void select_stored_value(struct lower *l, const struct nvm_inst *store) {
@@ -163,9 +165,43 @@ static void select_high_word(struct lower *l, const struct nvm_inst *cut) {
   if (is_high_word(l, cut)) selection_of(l, cut)->folded = 1;
 }
 
+/* The integer of half the width that v extends, shifted left by that width or not; else none. */
+static struct nvm_value half_of(const struct lower *l, struct nvm_value v, bool is_high) {
+  const struct nvm_inst *i = value_inst(l->f, v);
+  nvm_u128 amount;
+  if (i && is_high) {
+    uint32_t bits = type_scalar_bits(&l->module->types, i->type);
+    if (i->op != OP_SHL || !is_read_once(l, v) ||
+        !const_is_int(l->module, inst_operand(l->f, i, 1), &amount) || amount != bits / 2)
+      return VALUE_NULL;
+    i = value_inst(l->f, inst_operand(l->f, i, 0));
+  }
+  if (!i || (i->op != OP_ZEXT && !(is_high && i->op == OP_SEXT))) return VALUE_NULL;
+  struct nvm_value half = inst_operand(l->f, i, 0);
+  bool is_half = 2 * type_scalar_bits(&l->module->types, value_type(l->f, half)) ==
+                 type_scalar_bits(&l->module->types, i->type);
+  return is_half && value_kind(half) != VALUE_CONST ? half : VALUE_NULL;
+}
+
+/* One mov joins two registers. Bit k of `folded`: operand k is the low half. */
+static void select_joined_halves(struct lower *l, const struct nvm_inst *i) {
+  if (l->target->optimization_level == 0 ||
+      !(type_equal(i->type, TYPE_I32) || type_equal(i->type, TYPE_I64)))
+    return;
+  for (uint32_t k = 0; k < 2; k++)
+    if (!value_is_none(half_of(l, inst_operand(l->f, i, k), false)) &&
+        !value_is_none(half_of(l, inst_operand(l->f, i, 1 - k), true)))
+      selection_of(l, i)->folded = (uint16_t)(1u << k);
+}
+
+int select_low_half(const struct lower *l, const struct nvm_inst *i) {
+  return i->op == OP_OR ? (int)selection_of(l, i)->folded - 1 : -1;
+}
+
 struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_inst *i,
                                        uint32_t k) {
   struct nvm_value v = inst_operand(l->f, i, k);
+  if (i->op == OP_OR) return half_of(l, v, !(selection_of(l, i)->folded >> k & 1));
   bool converts = i->op == OP_GEP || i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL ||
                   i->op == OP_TRUNC;
   bool is_folded = k < 8 * sizeof(uint16_t) && selection_of(l, i)->folded >> k & 1;
@@ -308,6 +344,7 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_GEP: select_indices(l, i); break;
     case OP_STORE: select_stored_value(l, i); break;
     case OP_TRUNC: select_high_word(l, i); break;
+    case OP_OR: select_joined_halves(l, i); break;
     case OP_ZEXT:
     case OP_SEXT: select_extending_load(l, i); break;
     case OP_INSERTVALUE: select_insertion_in_place(l, i); break;

@@ -10,7 +10,9 @@
  *                                        the factor
  *   store of a truncated integer         `folded` bit 0: the access truncates
  *   truncation of a 64-bit value shifted `folded` bit 0: the high word is read
- *   right by 32 or more
+ *   right by 32 or more, or 32-bit by 16
+ *   or of an extended integer and        `folded` bit of the operand that is the low half: a mov
+ *   one shifted to the other half        joins the two
  *   extended load of 8 or 16 bits        `coalesced_with` of the load is the zext or sext: the
  *                                        access extends
  *   insertvalue into a dying aggregate   `coalesced_with` is the aggregate: changed in place
@@ -43,7 +45,8 @@ struct selected_address {
 bool select_function(struct lower *l);
 
 /* Operand k as instruction i reads it: the extension of an index or factor, the truncation of a
- * stored value, or the shift of a truncated one is looked through where i does it. */
+ * stored value, the shift of a truncated one, or what makes halves of two joined values is looked
+ * through where i does it. */
 struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_inst *i, uint32_t k);
 static inline struct nvm_value select_operand(const struct lower *l, const struct nvm_inst *i,
                                               uint32_t k) {
@@ -53,6 +56,8 @@ static inline struct nvm_value select_operand(const struct lower *l, const struc
 /* Whether mul.wide computes i, a product or left shift of 64 bits whose factors fit 32 bits. */
 enum select_wide { SELECT_NOT_WIDE = 0, SELECT_WIDE_UNSIGNED = 4, SELECT_WIDE_SIGNED = 8 };
 enum select_wide select_wide_product(const struct lower *l, const struct nvm_inst *i);
+/* The operand that is the low half of an or of two joined halves; -1: it is no such or. */
+int select_low_half(const struct lower *l, const struct nvm_inst *i);
 /* The operand that is a product to be fused with this sum; -1: none. */
 int select_product(const struct lower *l, const struct nvm_inst *i);
 /* The zext or sext whose registers a load writes, extended; 0: none. */

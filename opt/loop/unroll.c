@@ -24,6 +24,7 @@
  * Cost:      linear in the resulting code, which the limits bound.
  * Omits:     peeling; loops with several exits, except for full unrolling.
  * Tests:     check/opt/unroll*. */
+#include "analysis/loop_execution.h"
 #include "analysis/pressure.h"
 #include "ir/build.h"
 #include "analysis/scev.h"
@@ -39,6 +40,7 @@ enum {
   MAX_FULL_SMALL = 40, /* with -Os: less leaves arrays in local memory, whose code is larger */
   MAX_PARTIAL = 75,
   MAX_BY_PRAGMA = 16384,
+  MAX_GAIN = 4, /* times MAX_FULL if so many instructions become constants */
   RUNTIME_FACTOR = 8,
   MAX_ROUNDS = 4,
   MAX_BLOCKS = 1024,
@@ -50,6 +52,7 @@ struct unroller {
   struct pass_env *env;
   struct loop_nest nest;
   struct scev_env *scev;
+  struct executor *executor; /* NULL: not needed yet */
   struct loop_copy copy;
   bool *inner_changed; /* by loop: an inner loop was copied, so that analyses of it are invalid */
   const struct loop *loop;
@@ -92,6 +95,23 @@ static uint32_t full_limit(const struct unroller *u, uint32_t n, bool hinted, ui
   return effort > 0 ? size : MAX_FULL;
 }
 
+/* Executes the loop as far as constants decide it. False when out of memory. */
+static bool execute_loop(struct unroller *u, uint32_t n, uint64_t limit, struct loop_execution *e) {
+  if (!u->executor)
+    u->executor = loop_execution_init(u->f, &u->nest.loops, &u->nest.d, u->env->arena);
+  return u->executor && loop_execution_run(u->executor, n, limit, MAX_GAIN * limit, e);
+}
+
+/* The number of copies after which the loop has surely ended, if constants decide it and what they
+ * leave of the copies is worth its size; else 0. The limit grows with the share that goes. */
+static uint64_t iterations_executed(struct unroller *u, uint32_t n, uint64_t work, uint64_t limit) {
+  struct loop_execution e;
+  if (!execute_loop(u, n, limit, &e) || !e.ends || e.iterations * work > MAX_BY_PRAGMA) return 0;
+  return e.left <= MAX_GAIN * limit && e.left * e.left <= limit * e.iterations * (work + 2)
+             ? e.iterations
+             : 0;
+}
+
 static struct plan plan_loop(struct unroller *u, uint32_t n) {
   struct plan not = {UNROLL_NOT, 0, false};
   struct loop_hint disable = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.disable");
@@ -112,6 +132,10 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   uint64_t limit = full_limit(u, n, hinted, size);
   bool fits = iterations <= limit && iterations * work <= limit && (number || !convergent) &&
               (number || iterations <= 8);
+  if (!fits || !number) {
+    uint64_t executed = iterations_executed(u, n, work, limit);
+    if (executed) iterations = executed, fits = true;
+  }
   if (fits && (!count.given || (uint64_t)count.value >= iterations))
     return (struct plan){UNROLL_FULL, (uint32_t)iterations, number};
   /* The vectorizer sets this hint on its loops, whose width it has chosen; not on the original
@@ -410,6 +434,7 @@ static bool one_round(struct unroller *u, bool *again) {
     return false;
   const struct loops *l = &u->nest.loops;
   u->inner_changed = arena_alloc(u->env->arena, (l->count + 1) * sizeof *u->inner_changed);
+  u->executor = NULL;
   u->scev = l->count ? scev_init(f, l, &u->nest.d, u->env->arena) : NULL;
   if (!u->inner_changed || (l->count && !u->scev)) return false;
   for (uint32_t n = l->count; n >= 1; n--) {

@@ -120,9 +120,10 @@ static void replace(struct combiner *k, struct nvm_inst_id i, struct nvm_value t
 
 /* --- Building --- */
 
-/* Links the uses of a new instruction and queues it. */
-static struct nvm_value note_made(struct combiner *k, struct nvm_value v) {
-  if (!has_list(v)) return v;
+/* Links the uses of an instruction and queues it, if it is new: one of the first `old` is what the
+ * builder folded to, a select's arm. */
+static struct nvm_value note_made(struct combiner *k, struct nvm_value v, uint32_t old) {
+  if (!has_list(v) || value_index(v) < old) return v;
   if (!have_insts(k) || !have_uses(k)) return VALUE_NULL;
   link_operands(k, value_inst_id(v));
   combine_queue(k, v);
@@ -140,7 +141,8 @@ struct nvm_value build_op(struct combiner *k, struct nvm_inst_id root, enum op o
   flags &= op_flags(op);
   if (op == OP_SELECT && !is_float_type(k, type)) flags = 0;
   if (!have_lists(k)) return VALUE_NULL;
-  return note_made(k, builder_add(&at, op, (uint16_t)flags, type, operands, count, aux));
+  uint32_t old = k->f->insts.count;
+  return note_made(k, builder_add(&at, op, (uint16_t)flags, type, operands, count, aux), old);
 }
 
 struct nvm_value build_call(struct combiner *k, struct nvm_inst_id root, uint32_t intrinsic,
@@ -149,8 +151,9 @@ struct nvm_value build_call(struct combiner *k, struct nvm_inst_id root, uint32_
   struct builder at = builder_replacing(k->f, root);
   uint16_t fast = is_float_type(k, type) ? (uint16_t)(flags & INST_FAST) : 0;
   if (!have_lists(k)) return VALUE_NULL;
+  uint32_t old = k->f->insts.count;
   return note_made(
-      k, builder_intrinsic(&at, (enum intrinsic_id)intrinsic, fast, type, operands, count));
+      k, builder_intrinsic(&at, (enum intrinsic_id)intrinsic, fast, type, operands, count), old);
 }
 
 struct nvm_value make_splat(struct combiner *k, struct nvm_type type, struct nvm_value scalar) {

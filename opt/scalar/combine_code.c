@@ -7,6 +7,7 @@
  *   icmp       of two addresses with the same base
  *   ptrtoint   of inttoptr, if the widths agree
  *   trunc, and of a tree of 64-bit operations: the tree in 32 bits
+ *   and, or    with undef: 0, -1
  *   br         on a negated condition: successors swapped
  *   call       llvm.expect, the warp size, the address space of a pointer cast from a known one */
 #include "analysis/known_bits.h"
@@ -220,6 +221,27 @@ static struct nvm_value mask_of_tree(struct combiner *k, struct nvm_inst_id root
   return build_op(k, root, OP_ZEXT, 0, TYPE_I64, 0, 1, pair);
 }
 
+/* --- Undefined operands --- */
+
+/* `x & undef` and `x | undef`: the undefined operand decides all bits. */
+static struct nvm_value decided_by_undef(struct combiner *k, const struct nvm_inst *i) {
+  bool is_undefined = const_is_undef_or_poison(k->m, inst_operand(k->f, i, 0)) ||
+                      const_is_undef_or_poison(k->m, inst_operand(k->f, i, 1));
+  if (!is_undefined || !type_is_int(&k->m->types, i->type) ||
+      type_scalar_bits(&k->m->types, i->type) > 64)
+    return VALUE_NULL;
+  return make_int(k, i->type, i->op == OP_OR ? UINT64_MAX : 0);
+}
+
+static struct nvm_value and_simplify(struct combiner *k, struct nvm_inst_id root) {
+  struct nvm_value decided = decided_by_undef(k, function_inst(k->f, root));
+  return value_is_none(decided) ? mask_of_tree(k, root) : decided;
+}
+
+static struct nvm_value or_simplify(struct combiner *k, struct nvm_inst_id root) {
+  return decided_by_undef(k, function_inst(k->f, root));
+}
+
 /* --- Vectors and aggregates --- */
 
 static bool constant_index(const struct combiner *k, struct nvm_value v, uint64_t *index) {
@@ -347,7 +369,8 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_ICMP] = icmp_of_addresses,
       [OP_PTRTOINT] = ptrtoint_of_inttoptr,
       [OP_TRUNC] = trunc_of_tree,
-      [OP_AND] = mask_of_tree,
+      [OP_AND] = and_simplify,
+      [OP_OR] = or_simplify,
       [OP_EXTRACTELEMENT] = extractelement_of_inserts,
       [OP_EXTRACTVALUE] = extractvalue_of_inserts,
       [OP_SHUFFLEVECTOR] = shuffle_identity,

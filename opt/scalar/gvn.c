@@ -57,6 +57,7 @@ static struct nvm_value fold(struct numbering *g, const struct nvm_inst *i) {
   return eval_inst(g->f, i, operands);
 }
 
+/* Convergent expressions depend on which threads execute them: the same ones within a block. */
 static void visit_pure(struct numbering *g, struct nvm_inst_id id) {
   struct nvm_inst *i = function_inst(g->f, id);
   struct nvm_value constant = fold(g, i);
@@ -69,7 +70,10 @@ static void visit_pure(struct numbering *g, struct nvm_inst_id id) {
   for (; g->slots[n]; n = (n + 1) & mask) {
     struct nvm_inst *seen = &g->f->insts.data[g->slots[n]];
     if (!same_expression(g, seen, i)) continue;
-    if (!dominance_dominates(&g->dominance, seen->block, i->block)) break;
+    bool is_available = effects_is_pure(g->f, i)
+                            ? dominance_dominates(&g->dominance, seen->block, i->block)
+                            : seen->block.index == i->block.index;
+    if (!is_available) break;
     seen->flags &= i->flags;
     rewrite_set(&g->rewrite, id, value_make(VALUE_INST, g->slots[n]));
     return;
@@ -95,7 +99,8 @@ static bool walk(struct numbering *g, struct load_eliminator *loads, struct aren
     FOR_EACH_INST (f, order[n], i) {
       if (g->rewrite.set_count) rewrite_operands(&g->rewrite, i);
       if (i.index >= g->rewrite.size) continue; /* inserted in a block that is visited later */
-      if (effects_is_pure(f, function_inst(f, i))) visit_pure(g, i);
+      const struct nvm_inst *inst = function_inst(f, i);
+      if (effects_is_pure(f, inst) || effects_is_convergent_asm(f, inst)) visit_pure(g, i);
       else if (loads && !load_elimination_visit(loads, i)) return false;
     }
   return true;

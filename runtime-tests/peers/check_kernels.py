@@ -128,7 +128,7 @@ def build_program(folder):
     program = os.path.join(folder, "kernel_cases")
     build = f"{ROOT}/build"
     subprocess.run(["cc", "-std=c11", "-O1", "-D_POSIX_C_SOURCE=200809L", f"-I{ROOT}", f"-I{ROOT}/include", f"-I{build}/gen",
-                    f"{ROOT}/runtime-tests/peers/kernel_cases.c", f"{build}/libinternal.a", "-lm", "-lpthread", "-o", program], check=True)
+                    f"{ROOT}/runtime-tests/peers/kernel_cases.c", f"{ROOT}/runtime-tests/peers/kernel_arguments.c", f"{build}/libinternal.a", "-lm", "-lpthread", "-o", program], check=True)
     return program
 
 

@@ -1,6 +1,7 @@
 /* Trip counts and forms of recurrences in small worlds: loops of 3- to 6-bit counters of all
  * predicates, steps, starts, bounds, wrap flags and guards, executed for every value of the
  * symbols, against what analysis/scev.h says that they do. */
+#include "analysis/loop_execution.h"
 #include "small_world.h"
 
 /* --- loops
@@ -287,8 +288,29 @@ static const char *check_count(const struct world *w, const struct trip_count *c
  * --------------------------------------------------------------------------------------- */
 
 struct suite {
-  struct world_score count, most;
+  struct world_score count, most, executed;
 };
+
+/* Execution on constants, where start and bound are numbers; `wrong` as check_count(). */
+static const char *check_executed(const struct loop_execution *e, const struct world *w,
+                                  enum end end, uint32_t stays) {
+  bool early = w->shape.ending == ENDS_EARLY;
+  if (!e->ends || end == ENDS_BEFORE || end == ENDS_UNDEFINED) return NULL;
+  if (end == ENDS_NEVER) return "executed to its end, but endless";
+  if (early ? stays >= e->iterations : stays + 1 != e->iterations)
+    return "executed another number of times";
+  return NULL;
+}
+
+static bool execute_on_constants(struct world *w, struct loop_execution *e) {
+  *e = (struct loop_execution){0};
+  if (w->shape.start != IS_NUMBER || w->shape.bound != IS_NUMBER ||
+      block_is_none(w->sample.loops.data[1].preheader) ||
+      block_is_none(w->sample.loops.data[1].latch))
+    return false;
+  struct executor *x = loop_execution_init(w->sample.f, &w->sample.loops, &w->dominance, &w->arena);
+  return x && loop_execution_run(x, 1, 1000, 100000, e);
+}
 
 static void print_case(const struct world *w, const struct trip_count *c, const char *wrong,
                        uint32_t stays) {
@@ -315,6 +337,8 @@ static void check_case(struct world *w, struct suite *s) {
   uint32_t as = uses_a ? 1u << w->shape.width : 1,
            bs = uses_b ? 1u << world_width(w->sample.f, value_of_arg(ARG_B)) : 1;
   const char *wrong = NULL;
+  struct loop_execution executed;
+  bool is_executed = execute_on_constants(w, &executed), leaves = false;
   world_prepare(&w->run);
   for (uint32_t k = 0; k < as * bs && !wrong; k++) {
     uint32_t stays;
@@ -322,10 +346,15 @@ static void check_case(struct world *w, struct suite *s) {
     w->run.arguments[1] = (uint16_t)(k / as);
     enum end end = execute(w, &forms, &stays, &wrong);
     if (!wrong) wrong = check_count(w, &c, end, stays, &truth);
+    if (!wrong) wrong = check_executed(&executed, w, end, stays);
+    leaves |= end == ENDS_LEFT;
     if (wrong && s->count.wrong++ < 5) print_case(w, &c, wrong, stays);
   }
   s->count.cases++;
   s->most.cases++;
+  s->executed.cases += is_executed;
+  s->executed.answerable += is_executed && leaves;
+  s->executed.exact += is_executed && leaves && executed.ends;
   if (!truth.any || truth.endless) return;
   s->count.answerable++;
   s->count.exact += c.known || c.exact;
@@ -521,13 +550,16 @@ static const struct world_golden goldens[] = {
     {"trip counts, loops that must end", {535, 30702}},
     {"upper bounds, loops that must end", {423, 24944}},
     {"trip counts as instructions", {1866, 90540}},
+    {"loops executed on constants", {116326, 4927457}},
 };
 
 static void loops_run_as_counted(void **state) {
   (void)state;
+  struct world_score executed = {.name = "loops executed on constants"};
   for (int k = 0; k < FAMILIES; k++) {
     struct walk walk = {.family = &families[k]};
     char count[80], most[80];
+    walk.suite.executed = executed;
     snprintf(count, sizeof count, "trip counts, %s", families[k].name);
     snprintf(most, sizeof most, "upper bounds, %s", families[k].name);
     walk.suite.count.name = count;
@@ -536,7 +568,9 @@ static void loops_run_as_counted(void **state) {
     world_tables_free(&walk.tables);
     world_report(&walk.suite.count, goldens, sizeof goldens / sizeof *goldens);
     world_report(&walk.suite.most, goldens, sizeof goldens / sizeof *goldens);
+    executed = walk.suite.executed;
   }
+  world_report(&executed, goldens, sizeof goldens / sizeof *goldens);
 }
 
 static void counts_are_expanded(void **state) {

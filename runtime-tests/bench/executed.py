@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Instructions that warps execute in our PTX and in clang's, for every kernel of real modules on made-up arguments.
+
+    executed.py MODULES... [--cache FOLDER] [--every N] [--level O3] [--counts FILE] [--sums]
+
+MODULES are unoptimized .ll files of another front end, or folders of them. clang -O3 compiles each (its PTX is kept
+in the cache for the next run); ../peers/kernel_cases.c makes arguments without a finding as IR, executes both, and
+counts. Instructions of calls, shuffles, conversions and unconditional jumps are counted in the texts as well.
+Printed: the geometric mean of ours / clang's, the sums, how many kernels are more than 5 % and 25 % above, and the
+worst; a kernel that several modules instantiate counts once. --sums prints no names. --counts writes module, kernel, ours, clang's; --beside reads such a file, and the
+mean of ours now / ours then is printed too. Ends with `N kernels, N refused or without a case`."""
+import argparse
+import collections
+import hashlib
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "runtime-tests", "peers"))
+import check_kernels  # noqa: E402  (modules_of, build_program)
+
+TEXTS = {"shfl.sync": r"^\s*(?:@\S+\s+)?shfl\.sync", "call": r"^\s*(?:@\S+\s+)?call\b", "cvt": r"^\s*(?:@\S+\s+)?cvt\.",
+         "bra.uni": r"^\s*bra\.uni"}
+
+
+def run(command, seconds):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds, errors="replace")
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def clang_ptx(module, options):
+    """The path of clang's PTX, or None where clang refuses."""
+    with open(module, "rb") as file:
+        key = hashlib.sha1(file.read() + options.cpu.encode() + options.clang.encode()).hexdigest()
+    path = os.path.join(options.cache, key + ".ptx")
+    if not os.path.exists(path):
+        part = f"{path}.{os.getpid()}"
+        done = run([options.clang, "-x", "ir", "-O3", "-S", "--target=nvptx64-nvidia-cuda", "-Xclang", "-target-feature", "-Xclang",
+                    "+ptx83", "-Xclang", "-target-cpu", "-Xclang", options.cpu, module, "-o", part], 600)
+        if not done or done.returncode != 0:
+            open(part, "w", encoding="utf-8").close()
+        os.replace(part, path)
+    return path if os.path.getsize(path) else None
+
+
+def count_texts(path, totals):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    for name, pattern in TEXTS.items():
+        totals[name] += len(re.findall(pattern, text, re.M))
+
+
+def measure(program, module, options, texts):
+    """{kernel: {side: warp instructions}} of a module."""
+    theirs = clang_ptx(module, options)
+    if not theirs:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        done = run([program, module, "--cpu", options.cpu, "--levels", options.level, "--ptx", folder, "--measure", "--beside",
+                    f"clang={theirs}"], options.seconds)
+        if not done or "done" not in done.stdout.splitlines():
+            return None
+        if os.path.exists(f"{folder}/{options.level}.ptx"):
+            count_texts(f"{folder}/{options.level}.ptx", texts["ours"])
+            count_texts(theirs, texts["clang"])
+    counts = collections.defaultdict(dict)
+    for line in done.stdout.splitlines():
+        kind, *fields = line.split("\t")
+        if kind == "counted":
+            counts[fields[0]]["clang" if fields[3] == "clang" else "ours"] = int(fields[4])
+        elif kind == "differs" and fields[3] != "clang":
+            print("finding:", *(fields if not options.sums else fields[4:]), flush=True)
+    return {k: c for k, c in counts.items() if len(c) == 2 and c["clang"]}
+
+
+def mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else float("nan")
+
+
+def distinct(rows):
+    """A kernel that several modules instantiate counts once."""
+    seen, kept = set(), {}
+    for (module, kernel), counts in rows.items():
+        key = (kernel, counts["ours"], counts["clang"])
+        if key not in seen:
+            seen.add(key)
+            kept[module, kernel] = counts
+    return kept
+
+
+def print_report(rows, texts, options):
+    ratios = [r["ours"] / r["clang"] for r in rows.values()]
+    ours, theirs = (sum(r[side] for r in rows.values()) for side in ("ours", "clang"))
+    print(f"ours / clang -O3: {mean(ratios):.3f} (geometric mean), {ours / max(theirs, 1):.3f} (sums); more than 5 % above: "
+          f"{sum(r > 1.05 for r in ratios)}, more than 25 %: {sum(r > 1.25 for r in ratios)}")
+    print("in the texts:", ", ".join(f"{name} {texts['ours'][name]} / {texts['clang'][name]}" for name in TEXTS))
+    if options.beside:
+        with open(options.beside, encoding="utf-8") as file:
+            before = {tuple(f[:2]): int(f[2]) for f in (line.rstrip("\n").split("\t") for line in file)}
+        both = {k: r["ours"] / before[k] for k, r in rows.items() if k in before}
+        print(f"now / then: {mean(list(both.values())):.4f} of {len(both)} kernels")
+        if not options.sums:
+            for k, ratio in sorted(both.items(), key=lambda item: -item[1])[:options.worst]:
+                print(f"  {ratio:.3f}  {k[1]}  {k[0]}")
+    if not options.sums:
+        print("the worst beside clang:")
+        for (module, kernel), r in sorted(rows.items(), key=lambda item: -item[1]["ours"] / item[1]["clang"])[:options.worst]:
+            print(f"  {r['ours'] / r['clang']:.2f}  {r['ours']} / {r['clang']}  {kernel}  {module}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    add = parser.add_argument
+    add("modules", nargs="+")
+    add("--cache", default=os.path.join(tempfile.gettempdir(), "executed-cache"))
+    add("--clang", default="clang-19")
+    add("--cpu", default="sm_90")
+    add("--level", default="O3")
+    add("--every", type=int, default=1)
+    add("--counts", metavar="FILE")
+    add("--beside", metavar="FILE")
+    add("--sums", action="store_true")
+    add("--worst", type=int, default=20)
+    add("--seconds", type=float, default=120, help="for each module (default: %(default)s)")
+    options = parser.parse_args()
+    os.makedirs(options.cache, exist_ok=True)
+    rows, texts, left_out = {}, {"ours": collections.Counter(), "clang": collections.Counter()}, 0
+    with tempfile.TemporaryDirectory() as folder:
+        program = check_kernels.build_program(folder)
+        for module in list(check_kernels.modules_of(options.modules))[::options.every]:
+            counts = measure(program, module, options, texts)
+            left_out += not counts
+            rows.update({(os.path.basename(module), kernel): c for kernel, c in (counts or {}).items()})
+    if options.counts:
+        with open(options.counts, "w", encoding="utf-8") as file:
+            file.writelines(f"{m}\t{k}\t{r['ours']}\t{r['clang']}\n" for (m, k), r in rows.items())
+    rows = distinct(rows)
+    print_report(rows, texts, options)
+    print(f"{len(rows)} different kernels; {left_out} modules without a kernel that both compile and execute")
+
+
+if __name__ == "__main__":
+    main()
