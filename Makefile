@@ -149,6 +149,7 @@ help:
 	@echo 'make check-effects  stores, barriers, atomics that clang keeps and we lose; MODULES=folder of .ll files'
 	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
 	@echo 'make bench-compile  IR to PTX beside clang -O3, and how time grows with size; MODULES=folder'
+	@echo 'make bench-executed  instructions that kernels of real modules execute, beside clang -O3; MODULES=folder'
 	@echo 'make fuzz-diff      execute random kernels in many ways and compare; N=500 SEED=0 HOST=3'
 	@echo 'make fuzz-cuda      execute random CUDA kernels through clang in many ways; N=500 SEED=0'
 	@echo 'make bench-vectorize  serial loops beside clang and nvcc, executed in the simulator'
@@ -343,6 +344,10 @@ check-random: all
 # Real modules, as runtime-tests/peers/README.md says how to make them.
 check-kernels: all $B/libinternal.a
 	@$(PYTHON) runtime-tests/peers/check_kernels.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(KERNELS_ARGUMENTS)
+
+.PHONY: bench-executed
+bench-executed: all $B/libinternal.a
+	@$(PYTHON) runtime-tests/bench/executed.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(BENCH_ARGUMENTS)
 
 check-effects: all
 	@$(PYTHON) runtime-tests/peers/check_effects.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(EFFECTS_ARGUMENTS)
