@@ -1,17 +1,17 @@
 /* infer-alignment: raises the alignment of accesses to what is known of their addresses.
  *
  * Purpose:   wide accesses require proof of alignment; front ends write the element type's.
- * Algorithm: optimistic data flow on log2 of the alignment of every pointer, from variables,
- *            allocas, `align` of parameters and results, and llvm.assume. A getelementptr has at
- *            least the alignment of its base and of its offset (scales times known trailing
- *            zeros), a phi the least of its inputs. As most objects are aligned like their
- *            accesses, a first solution that ignores offsets finds the accesses that may gain.
+ * Algorithm: an address is as aligned as the least of the objects it may point into and of the
+ *            offsets added on the way (known trailing zeros times scales). A walk backwards from
+ *            each access visits them all, through phis and selects, each once; it stops where no
+ *            gain is left, for most accesses at the first object. Objects are variables, allocas,
+ *            and `align` of parameters and results; llvm.assume counts where it dominates.
  *            Few real modules change (docs/passes.md), since clang writes most alignments; it stays
  *            for code that states them as assumptions or attributes only.
  * Requires:  nothing.
  * Preserves: everything but the alignments.
- * Cost:      linear in operands times the rounds: two or three for each of two solutions, at most
- *            16; and in accesses times the assumptions, at most MAX_ASSUMPTIONS.
+ * Cost:      linear in accesses times the assumptions, at most MAX_ASSUMPTIONS, and times the phis
+ *            and selects before an address, at most MAX_ADDRESSES.
  * Omits:     raising the alignment of variables; block copies; assumptions about integers.
  * Tests:     check/opt/infer-alignment.nvir. */
 #include "ir/dominance.h"
@@ -21,9 +21,9 @@
 #include "opt/passes.h"
 
 enum {
-  UNKNOWN_LOG2 = 31, /* log2; also "not known yet" */
-  MAX_WRITTEN = 7,   /* log2 of the largest alignment that is written: a cache line */
-  MAX_ROUNDS = 16,
+  MAX_LOG2 = 31,
+  MAX_WRITTEN = 7, /* log2 of the largest alignment that is written: a cache line */
+  MAX_ADDRESSES = 64,
   MAX_ASSUMPTIONS = 64,
 };
 
@@ -31,15 +31,6 @@ struct assumption {
   struct nvm_value pointer;
   struct nvm_inst_id at;
   uint8_t log2;
-};
-
-/* An instruction that computes a pointer. If it adds to a base, `zeros` is the number of trailing
- * zeros of the offset; before add_offsets() `base` is the object and `zeros` UNKNOWN_LOG2. */
-struct pointer {
-  struct nvm_inst_id inst;
-  struct nvm_value base; /* VALUE_NULL: not an addition */
-  uint8_t zeros;
-  bool is_needed; /* an access depends on it */
 };
 
 /* A load, store or atomic. */
@@ -52,15 +43,12 @@ struct aligner {
   struct nvm_function *f;
   struct arena *arena;
   struct dominance dominance;
-  uint8_t *log2;                  /* by instruction */
-  VEC(struct pointer) pointers;   /* in layout order */
   VEC(struct candidate) accesses; /* in layout order */
   VEC(struct assumption) assumptions;
+  uint32_t *seen, walk; /* by instruction: the last walk that visited it */
 };
 
-static uint8_t trailing_zeros(uint64_t x) {
-  return (uint8_t)evalint_trailing_zeros(UNKNOWN_LOG2, x);
-}
+static uint8_t trailing_zeros(uint64_t x) { return (uint8_t)evalint_trailing_zeros(MAX_LOG2, x); }
 
 static uint8_t attribute_log2(const struct aligner *g, struct nvm_attrset s) {
   uint32_t align = attrset_align(&g->f->module->attributes, s);
@@ -73,137 +61,81 @@ static uint8_t type_log2(const struct aligner *g, struct nvm_type type) {
                                         : 0;
 }
 
+static uint8_t argument_log2(const struct aligner *g, uint32_t k) {
+  const struct attr_table_data *t = &g->f->module->attributes;
+  struct nvm_attrset s = attrlist_parameter(t, g->f->attributes, k);
+  const struct nvm_attr *byval = attrset_find(t, s, ATTR_BYVAL);
+  uint8_t own = byval && byval->type.index ? type_log2(g, byval->type) : 0;
+  uint8_t written = attribute_log2(g, s);
+  return written > own ? written : own;
+}
+
 static uint8_t object_log2(const struct aligner *g, struct nvm_value v) {
   const struct nvm_module *m = g->f->module;
-  const struct attr_table_data *t = &m->attributes;
-  if (value_kind(v) == VALUE_ARG) {
-    struct nvm_attrset s = attrlist_parameter(t, g->f->attributes, value_index(v));
-    const struct nvm_attr *byval = attrset_find(t, s, ATTR_BYVAL);
-    uint8_t own = byval && byval->type.index ? type_log2(g, byval->type) : 0;
-    uint8_t written = attribute_log2(g, s);
-    return written > own ? written : own;
-  }
+  const struct nvm_inst *i = value_inst(g->f, v);
+  if (value_kind(v) == VALUE_ARG) return argument_log2(g, value_index(v));
   if (value_kind(v) == VALUE_GLOBAL) {
     const struct nvm_global *variable = module_global(m, v);
     if (variable->is_alias) return 0;
     return variable->align_log2 ? variable->align_log2 - 1 : type_log2(g, variable->value_type);
   }
-  return const_is_undef_or_poison(m, v) || const_is_zero(m, v) ? UNKNOWN_LOG2 : 0;
+  if (!i) return const_is_undef_or_poison(m, v) || const_is_zero(m, v) ? MAX_LOG2 : 0;
+  if (i->op == OP_ALLOCA) return trailing_zeros(alloca_align(g->f, i));
+  if (i->op != OP_CALL) return 0;
+  return attribute_log2(g,
+                        attrlist_info(&m->attributes, call_site_of(g->f, i)->attributes)->result);
 }
 
-static uint8_t value_log2(const struct aligner *g, struct nvm_value v) {
-  if (value_kind(v) == VALUE_INST) return g->log2[value_index(v)];
-  if (value_kind(v) != VALUE_CONST) return object_log2(g, v);
-  struct alias_address a = alias_decompose(g->f, v);
-  uint8_t base = object_log2(g, a.base),
-          offset = a.offset ? trailing_zeros((uint64_t)a.offset) : UNKNOWN_LOG2;
-  return a.term_count ? 0 : base < offset ? base : offset;
-}
+/* --- Addresses --- */
 
-static bool note_pointer(struct aligner *g, struct nvm_inst_id id) {
-  const struct nvm_inst *i = function_inst(g->f, id);
-  struct pointer p = {.inst = id, .zeros = UNKNOWN_LOG2};
-  if (i->op == OP_GEP || i->op == OP_ADDRSPACECAST || i->op == OP_BITCAST)
-    p.base = alias_underlying_object(g->f, value_of_inst(id));
-  return VEC_PUSH(g->arena, &g->pointers, p);
-}
-
-static uint8_t address_log2(const struct aligner *g, const struct pointer *p) {
-  if (value_equal(p->base, value_of_inst(p->inst))) return 0;
-  uint8_t base = value_log2(g, p->base);
-  return p->zeros < base ? p->zeros : base;
-}
-
-static uint8_t transfer(const struct aligner *g, const struct pointer *p) {
-  const struct nvm_inst *i = function_inst(g->f, p->inst);
-  uint8_t least = UNKNOWN_LOG2;
-  switch ((enum op)i->op) {
-    case OP_ALLOCA: return trailing_zeros(alloca_align(g->f, i));
-    case OP_PHI:
-    case OP_SELECT:
-      for (uint32_t k = i->op == OP_SELECT; k < i->operand_count; k += i->op == OP_PHI ? 2 : 1) {
-        uint8_t n = value_log2(g, inst_operand(g->f, i, k));
-        least = n < least ? n : least;
-      }
-      return least;
-    case OP_CALL:
-      return attribute_log2(
-          g, attrlist_info(&g->f->module->attributes, call_site_of(g->f, i)->attributes)->result);
-    case OP_GEP:
-    case OP_ADDRSPACECAST:
-    case OP_BITCAST: return address_log2(g, p);
-    default: return 0;
-  }
-}
-
-/* Iterates over all pointers in layout order, in which most operands come before their users. False
- * if there is no fixpoint after MAX_ROUNDS, as in deeply nested loops. */
-static bool solve(struct aligner *g) {
-  bool moved = true;
-  for (uint32_t k = 0; k < g->pointers.count; k++)
-    g->log2[g->pointers.data[k].inst.index] = UNKNOWN_LOG2;
-  for (int round = 0; moved && round < MAX_ROUNDS; round++) {
-    moved = false;
-    for (uint32_t k = 0; k < g->pointers.count; k++) {
-      const struct pointer *p = &g->pointers.data[k];
-      uint8_t now = transfer(g, p);
-      moved = moved || now < g->log2[p->inst.index];
-      if (now < g->log2[p->inst.index]) g->log2[p->inst.index] = now;
-    }
-  }
-  return !moved;
-}
-
-/* --- Offsets --- */
-
-/* The pointers that accesses depend on. */
-struct dependence {
-  struct aligner *g;
-  uint32_t *numbers; /* by instruction: index + 1 into `pointers` */
-  VEC(uint32_t) work;
+/* The addresses that a walk has still to visit. */
+struct walk {
+  struct nvm_value at[MAX_ADDRESSES];
+  uint32_t count;
+  bool too_many;
 };
 
-static bool depend_on(struct dependence *d, struct nvm_value v) {
-  uint32_t n = value_kind(v) == VALUE_INST ? d->numbers[value_index(v)] : 0;
-  if (n == 0 || d->g->pointers.data[n - 1].is_needed) return true;
-  d->g->pointers.data[n - 1].is_needed = true;
-  return VEC_PUSH(d->g->arena, &d->work, n - 1);
+static void add_address(struct aligner *g, struct walk *w, struct nvm_value v) {
+  uint32_t *seen = value_kind(v) == VALUE_INST ? &g->seen[value_index(v)] : NULL;
+  if (seen && *seen == g->walk) return;
+  if (seen) *seen = g->walk;
+  w->too_many |= w->count == MAX_ADDRESSES;
+  if (!w->too_many) w->at[w->count++] = v;
 }
 
-static bool depend_on_operands(struct dependence *d, struct pointer *p) {
-  const struct nvm_function *f = d->g->f;
-  const struct nvm_inst *i = function_inst(f, p->inst);
-  if (!value_is_none(p->base)) {
-    struct alias_address a = alias_decompose(f, value_of_inst(p->inst));
-    uint32_t zeros = alias_offset_zeros(f, &a);
-    p->base = a.base; /* an inner address if there are too many terms */
-    p->zeros = zeros < UNKNOWN_LOG2 ? (uint8_t)zeros : UNKNOWN_LOG2;
-    return depend_on(d, a.base);
-  }
-  for (uint32_t k = 0; (i->op == OP_PHI || i->op == OP_SELECT) && k < i->operand_count; k++)
-    if (!depend_on(d, inst_operand(f, i, k))) return false;
-  return true;
+static void add_operands(struct aligner *g, struct walk *w, const struct nvm_inst *choice) {
+  bool phi = choice->op == OP_PHI;
+  for (uint32_t k = !phi; k < choice->operand_count; k += 1 + phi)
+    add_address(g, w, inst_operand(g->f, choice, k));
 }
 
-/* Keeps the pointers that accesses depend on, and computes their offsets. */
-static bool add_offsets(struct aligner *g) {
-  const struct nvm_function *f = g->f;
-  uint32_t kept = 0;
-  struct dependence d = {.g = g,
-                         .numbers = arena_alloc(g->arena, f->insts.count * sizeof *d.numbers)};
-  if (!d.numbers) return false;
-  for (uint32_t k = 0; k < g->pointers.count; k++)
-    d.numbers[g->pointers.data[k].inst.index] = k + 1;
-  for (uint32_t k = 0; k < g->accesses.count; k++) {
-    const struct nvm_inst *i = function_inst(f, g->accesses.data[k].inst);
-    if (!depend_on(&d, inst_operand(f, i, i->op == OP_STORE))) return false;
+/* log2 of the alignment of an address relative to those that are added to the walk. */
+static uint32_t visit(struct aligner *g, struct walk *w, struct nvm_value at, uint32_t now) {
+  struct nvm_value base = alias_underlying_object(g->f, at);
+  const struct nvm_inst *i = value_inst(g->f, base);
+  bool chooses = i && (i->op == OP_PHI || i->op == OP_SELECT), is_base = value_equal(base, at);
+  if (chooses && is_base) add_operands(g, w, i);
+  else if (chooses) add_address(g, w, base);
+  uint32_t log2 = chooses ? MAX_LOG2 : object_log2(g, base);
+  if (is_base || log2 <= now) return log2;
+  struct alias_address a = alias_decompose(g->f, at);
+  uint32_t zeros = alias_offset_zeros(g->f, &a);
+  if (value_equal(a.base, at)) return 0; /* a getelementptr of too many parts */
+  if (!value_equal(a.base, base)) add_address(g, w, a.base);
+  return zeros < log2 ? zeros : log2;
+}
+
+/* log2 of the alignment of a pointer if that is more than `now`, else `now` or less. */
+static uint32_t pointer_log2(struct aligner *g, struct nvm_value pointer, uint32_t now) {
+  struct walk w = {.count = 0};
+  uint32_t least = MAX_LOG2;
+  g->walk++;
+  add_address(g, &w, pointer);
+  for (uint32_t k = 0; k < w.count && least > now; k++) {
+    uint32_t log2 = visit(g, &w, w.at[k], now);
+    if (log2 < least) least = log2;
   }
-  while (d.work.count)
-    if (!depend_on_operands(&d, &g->pointers.data[d.work.data[--d.work.count]])) return false;
-  for (uint32_t k = 0; k < g->pointers.count; k++)
-    if (g->pointers.data[k].is_needed) g->pointers.data[kept++] = g->pointers.data[k];
-  g->pointers.count = kept;
-  return true;
+  return w.too_many ? 0 : least;
 }
 
 /* --- Assumptions --- */
@@ -257,58 +189,39 @@ static bool is_access(const struct nvm_inst *i) {
   return i->op == OP_LOAD || i->op == OP_STORE || i->op == OP_ATOMICRMW || i->op == OP_CMPXCHG;
 }
 
-/* log2 of the alignment of the access if it is more than is written, else 0. */
-static uint8_t improved_log2(const struct aligner *g, struct candidate access) {
+/* Raises the alignment of the access. Whether it did. */
+static bool raise_alignment(struct aligner *g, struct candidate access) {
   const struct nvm_function *f = g->f;
-  const struct nvm_inst *i = function_inst(f, access.inst);
+  struct nvm_inst *i = function_inst(f, access.inst);
   struct nvm_value pointer = inst_operand(f, i, i->op == OP_STORE);
-  uint8_t known = value_log2(g, pointer), assumed = assumed_log2(g, access, pointer);
-  if (assumed > known) known = assumed;
-  if (known > MAX_WRITTEN) known = MAX_WRITTEN;
-  if (known == 0) return 0;
   struct memory_access how = memory_access_unpack(i->aux);
   struct nvm_type type = i->op == OP_STORE ? value_type(f, inst_operand(f, i, 0)) : i->type;
-  uint8_t now = how.align_log2 ? (uint8_t)(how.align_log2 - 1) : type_log2(g, type);
-  return known > now ? known : 0;
-}
-
-/* Keeps the accesses whose alignment may be raised. Whether there are any. */
-static bool keep_improvable(struct aligner *g) {
-  uint32_t kept = 0;
-  for (uint32_t k = 0; k < g->accesses.count; k++)
-    if (improved_log2(g, g->accesses.data[k])) g->accesses.data[kept++] = g->accesses.data[k];
-  g->accesses.count = kept;
-  return kept != 0;
-}
-
-static bool raise_alignment(struct aligner *g, struct candidate access) {
-  uint8_t log2 = improved_log2(g, access);
-  if (log2 == 0) return false;
-  struct nvm_inst *i = function_inst(g->f, access.inst);
-  struct memory_access how = memory_access_unpack(i->aux);
-  how.align_log2 = (log2 + 1) & 63;
+  uint32_t now = how.align_log2 ? how.align_log2 - 1u : type_log2(g, type);
+  if (now >= MAX_WRITTEN) return false;
+  uint32_t known = assumed_log2(g, access, pointer);
+  if (known < now) known = now;
+  uint32_t own = pointer_log2(g, pointer, known);
+  if (own > known) known = own;
+  if (known > MAX_WRITTEN) known = MAX_WRITTEN;
+  if (known <= now) return false;
+  how.align_log2 = (known + 1) & 63;
   i->aux = memory_access_pack(how);
   return true;
 }
 
 enum nvm_status infer_alignment_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct aligner g = {.f = f, .arena = env->arena};
-  g.log2 = arena_alloc(env->arena, f->insts.count);
-  if (!g.log2) return NVM_OUT_OF_MEMORY;
+  g.seen = arena_alloc(env->arena, f->insts.count * sizeof *g.seen);
+  if (!g.seen) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i) {
-      const struct nvm_inst *inst = function_inst(f, i);
       struct candidate access = {i, g.assumptions.count};
-      if (is_access(inst) && !VEC_PUSH(g.arena, &g.accesses, access)) return NVM_OUT_OF_MEMORY;
-      if (type_is_ptr(&f->module->types, inst->type) && !note_pointer(&g, i))
+      if (is_access(function_inst(f, i)) && !VEC_PUSH(g.arena, &g.accesses, access))
         return NVM_OUT_OF_MEMORY;
       if (!note_assumptions(&g, i)) return NVM_OUT_OF_MEMORY;
     }
   if (g.assumptions.count > MAX_ASSUMPTIONS) g.assumptions.count = MAX_ASSUMPTIONS;
   if (g.assumptions.count && !flow_dominance(env->flow, f, &g.dominance)) return NVM_OUT_OF_MEMORY;
-  if (!solve(&g) || !keep_improvable(&g)) return NVM_OK;
-  if (!add_offsets(&g)) return NVM_OUT_OF_MEMORY;
-  if (!solve(&g)) return NVM_OK;
   uint64_t raised = 0;
   for (uint32_t k = 0; k < g.accesses.count; k++) raised += raise_alignment(&g, g.accesses.data[k]);
   *env->statistic += raised;
