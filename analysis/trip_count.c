@@ -250,12 +250,12 @@ static bool no_wrap_by(const struct scev_env *e, struct nvm_value v, const struc
   if (!dominance_dominates(e->dominance, x, l->latch) || !find_test(e, r->loop, x, &test))
     return false;
   if (!loops_is_invariant(e->loops, e->f, r->loop, test.bound)) return false;
-  bool before = value_equal(test.t, v), behind = value_equal(test.t, r->next);
+  bool before = value_equal(test.t, v), after = value_equal(test.t, r->next);
   for (uint32_t k = 0; before && k < r->count; k++) {
     struct nvm_block b = function_inst(e->f, r->steps[k])->block;
     before = b.index != x.index && dominance_dominates(e->dominance, x, b);
   }
-  if (!before && !behind) return false;
+  if (!before && !after) return false;
   struct question q = {.f = e->f,
                        .predicate = test.predicate,
                        .a.value = r->start,

@@ -294,7 +294,7 @@ void inst_prepend(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block
   else inst_insert_before(f, i, first);
 }
 
-struct nvm_inst_id block_first_behind_phis(const struct nvm_function *f, struct nvm_block b) {
+struct nvm_inst_id block_first_after_phis(const struct nvm_function *f, struct nvm_block b) {
   struct nvm_inst_id i = function_block(f, b)->first;
   while (function_inst(f, i)->op == OP_PHI) i = function_inst(f, i)->next;
   return i;

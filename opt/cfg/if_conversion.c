@@ -85,7 +85,7 @@ static bool sink_stores(struct simplifier *s, const struct diamond *m) {
     }
     simplifycfg_join_facts(f, i, k);
     inst_unlink(f, i);
-    inst_insert_before(f, i, block_first_behind_phis(f, m->join));
+    inst_insert_before(f, i, block_first_after_phis(f, m->join));
     inst_remove(f, k);
     s->changed = true;
   }

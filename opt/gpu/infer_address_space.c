@@ -294,7 +294,7 @@ static struct nvm_value insert_cast(struct inferrer *g, struct nvm_value v, stru
       g->after_phis = arena_alloc(g->arena, f->blocks.count * sizeof *g->after_phis);
     if (!g->after_phis) return VALUE_NULL;
     end = &g->after_phis[made->block.index];
-    if (inst_is_none(*end)) *end = block_first_behind_phis(f, made->block);
+    if (inst_is_none(*end)) *end = block_first_after_phis(f, made->block);
   }
   struct nvm_inst_id origin = {value_kind(v) == VALUE_INST ? value_index(v) : 0};
   struct builder at = builder_located(builder_before(f, *end), origin);

@@ -205,7 +205,7 @@ static bool promote(struct mover *m, uint32_t n, struct nvm_inst_id store,
   struct nvm_type type = value_type(f, inst_operand(f, function_inst(f, store), 0));
   uint32_t how = function_inst(f, store)->aux;
   struct nvm_value one = const_int(f->module, TYPE_I32, 1);
-  struct builder entry = builder_before(f, block_first_behind_phis(f, f->entry)),
+  struct builder entry = builder_before(f, block_first_after_phis(f, f->entry)),
                  before = builder_before(f, block_terminator(f, m->nest.loops.data[n].preheader));
   struct nvm_value v = builder_add(&entry, OP_ALLOCA, 0, TYPE_PTR, &one, 1, type.index);
   builder_store(&before, builder_load(&before, type, pointer, how), v, 0);
@@ -220,7 +220,7 @@ static bool promote(struct mover *m, uint32_t n, struct nvm_inst_id store,
     f->attachments.data[id.index] = 0;
   }
   for (uint32_t k = 0; k < exit_count; k++) {
-    struct builder at = builder_before(f, block_first_behind_phis(f, exits[k]));
+    struct builder at = builder_before(f, block_first_after_phis(f, exits[k]));
     builder_store(&at, builder_load(&at, type, v, 0), pointer, how);
   }
   ++*m->env->statistic;

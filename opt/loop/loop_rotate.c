@@ -92,7 +92,7 @@ static bool make_guard(struct rotation *r) {
  * again instead, from phis of their operands, which analyses understand. */
 static bool join_values(struct rotation *r) {
   struct nvm_function *f = r->f;
-  struct builder body = builder_before(f, block_first_behind_phis(f, r->body));
+  struct builder body = builder_before(f, block_first_after_phis(f, r->body));
   FOR_EACH_INST (f, r->header, i) {
     struct nvm_inst inst = *function_inst(f, i);
     if (inst.op == OP_DBG_RECORD || f->uses.data[i.index] == 0 || type_equal(inst.type, TYPE_VOID))

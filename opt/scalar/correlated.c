@@ -488,7 +488,7 @@ static bool demote(struct walker *w, const struct uses *uses, struct counter c) 
   struct nvm_value next = builder_add(&at_next, OP_ADD, flags, TYPE_I32, sum, 2, 0);
   enum op op = c.fits & FITS_UNSIGNED ? OP_ZEXT : OP_SEXT;
   flags = op == OP_ZEXT && (c.fits & FITS_SIGNED) ? INST_NNEG : 0;
-  at = builder_replacing(f, block_first_behind_phis(f, function_inst(f, c.phi)->block));
+  at = builder_replacing(f, block_first_after_phis(f, function_inst(f, c.phi)->block));
   struct nvm_value phi_wide = builder_add(&at, op, flags, TYPE_I64, &phi, 1, 0),
                    next_wide = builder_add(&at_next, op, flags, TYPE_I64, &next, 1, 0);
   if (value_is_none(phi_wide) || value_is_none(next_wide)) return false;

@@ -14,6 +14,7 @@
  * Tests:     check/opt/share-addresses.nvir. */
 #include "ir/build.h"
 #include "ir/evalint.h"
+#include "ir/gep.h"
 #include "analysis/scev.h"
 #include "opt/passes.h"
 
@@ -39,18 +40,12 @@ struct sharer {
 
 /* Strips up to MAX_STEPS constant offsets. */
 static struct nvm_value root_of(const struct nvm_function *f, struct nvm_value v, int64_t *offset) {
-  const struct type_table *t = &f->module->types;
+  const struct nvm_inst *i;
+  int64_t more;
   *offset = 0;
-  for (uint32_t step = 0; step < MAX_STEPS && value_kind(v) == VALUE_INST; step++) {
-    const struct nvm_inst *i = function_inst(f, value_inst_id(v));
-    nvm_u128 number;
-    if (i->op != OP_GEP || i->operand_count != 2 ||
-        !const_is_int(f->module, inst_operand(f, i, 1), &number))
-      break;
-    struct nvm_type element = {i->aux};
-    uint64_t index = (uint64_t)const_int_signed(f->module, inst_operand(f, i, 1));
-    *offset =
-        (int64_t)((uint64_t)*offset + index * layout_alloc_size(&f->module->layout, t, element));
+  for (uint32_t step = 0; step < MAX_STEPS && (i = value_inst(f, v)) != NULL; step++) {
+    if (i->op != OP_GEP || i->operand_count != 2 || !gep_constant_offset(f, i, &more)) break;
+    *offset = (int64_t)((uint64_t)*offset + (uint64_t)more);
     v = inst_operand(f, i, 0);
   }
   return v;

@@ -107,7 +107,7 @@ static bool sink(struct sinker *s, struct nvm_inst_id i) {
   struct nvm_block to = find_place(s, i);
   if (to.index == function_inst(f, i)->block.index) return false;
   inst_unlink(f, i);
-  inst_insert_before(f, i, block_first_behind_phis(f, to));
+  inst_insert_before(f, i, block_first_after_phis(f, to));
   return true;
 }
 
