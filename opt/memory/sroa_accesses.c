@@ -8,8 +8,7 @@
  * New instructions come before the replaced one. */
 #include <string.h>
 
-#include "analysis/effects.h"
-#include "ir/gep.h"
+#include "analysis/alias.h"
 #include "opt/memory/sroa.h"
 
 enum {
@@ -186,21 +185,13 @@ static bool look_through(struct splitter *s, struct nvm_inst_id id) {
  * v. */
 static bool is_in_variables(const struct splitter *s, struct nvm_value v, uint64_t bytes,
                             uint64_t *align) {
-  int64_t offset = 0, more;
-  for (int steps = 0; steps < 16 && value_kind(v) == VALUE_INST; steps++) {
-    struct nvm_inst_id id = {value_index(v)};
-    const struct nvm_inst *i = function_inst(s->f, id);
-    *align = sroa_align_at(*align, (uint64_t)offset);
-    if (i->op == OP_ALLOCA) {
-      uint64_t size = alloca_bytes(s->f, i);
-      if (alloca_align(s->f, i) < *align) *align = alloca_align(s->f, i);
-      return offset >= 0 && bytes <= size && (uint64_t)offset <= size - bytes;
-    }
-    if (i->op != OP_GEP || !gep_small_offset(s->f, i, &more)) return false;
-    offset += more;
-    v = inst_operand(s->f, i, 0);
-  }
-  return false;
+  struct alias_address a = alias_decompose(s->f, v);
+  const struct nvm_inst *i = value_inst(s->f, a.base);
+  if (!i || i->op != OP_ALLOCA || a.term_count) return false;
+  uint64_t size = alloca_bytes(s->f, i);
+  uint64_t own = sroa_align_at(alloca_align(s->f, i), (uint64_t)a.offset);
+  if (own < *align) *align = own;
+  return a.offset >= 0 && bytes <= size && (uint64_t)a.offset <= size - bytes;
 }
 
 /* The select that computes the address of a load, if both its operands point to variables. */
