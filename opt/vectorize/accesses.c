@@ -347,6 +347,13 @@ static enum vector_refusal chain_between(struct vector_loop *v, bool *ok) {
   return VECTOR_OK;
 }
 
+/* Whether a run-time check can decide that the store to an invariant address y overlaps no x. */
+static bool ranges_can_be_checked(const struct vector_loop *v, const struct vector_access *x,
+                                  const struct vector_access *y) {
+  return y->affine && y->step == 0 && is_boundable(v, x) && is_boundable(v, y) &&
+         x->space == y->space && !has_constant_distance(v, x, y);
+}
+
 /* Chains stores that may overlap themselves (a histogram), and the accesses that may overlap
  * those. */
 static enum vector_refusal chain_stores(struct vector_loop *v, bool *ok) {
@@ -359,7 +366,7 @@ static enum vector_refusal chain_stores(struct vector_loop *v, bool *ok) {
     if (!can_be_chained(y)) return vl_refuse(v, y->inst, VECTOR_REORDER_MEMORY);
     for (uint32_t a = 0; a < v->accesses.count; a++) {
       const struct vector_access *x = &v->accesses.data[a];
-      if (a == b || accesses_are_disjoint(v, x, y)) continue;
+      if (a == b || accesses_are_disjoint(v, x, y) || ranges_can_be_checked(v, x, y)) continue;
       if (!can_be_chained(x)) return vl_refuse(v, x->inst, VECTOR_REORDER_MEMORY);
       v->chained[x->inst.index] = true;
     }
@@ -446,6 +453,33 @@ enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *sta
   return r;
 }
 
+/* Whether the assembler must keep a load after a store of an earlier iteration. */
+static bool keeps_order(const struct vector_loop *v, const struct vector_access *store,
+                        const struct vector_access *load) {
+  bool generic = store->space == 0 || load->space == 0;
+  if (!generic && store->space != load->space) return false;
+  bool distance = store->affine && load->affine && store->step == load->step &&
+                  scev_is_constant(scev_subtract(v->scev, load->address, store->address));
+  return !distance;
+}
+
+int64_t accesses_ordered_latency(const struct vector_loop *v) {
+  const struct nvm_module *m = v->f->module;
+  struct nvm_str invariant = strtab_find(&m->strings, "invariant.load", 14);
+  cost most = 0;
+  for (uint32_t n = 0; n < v->accesses.count; n++) {
+    const struct vector_access *a = &v->accesses.data[n];
+    cost latency = cost_load_latency(v->env->target, a->space);
+    uint32_t chain = v->f->attachments.data[a->inst.index];
+    if (a->is_store || latency <= most || v->chained[a->inst.index] || !v->needed[a->inst.index])
+      continue;
+    if (chain && invariant.index && module_attachment(m, chain, invariant).index) continue;
+    for (uint32_t k = 0; k < v->accesses.count; k++)
+      if (v->accesses.data[k].is_store && keeps_order(v, &v->accesses.data[k], a)) most = latency;
+  }
+  return most;
+}
+
 uint32_t accesses_width(const struct vector_loop *v, const struct access_group *g, uint32_t lanes) {
   uint32_t widest = cost_widest_access_bits(v->env->target, g->space) / 8;
   uint64_t reach = (uint64_t)access_group_reach(g);
@@ -467,6 +501,26 @@ static void mark_elements(const struct vector_loop *v, uint32_t group, uint32_t 
   }
 }
 
+/* The elements that are far apart, one by one. */
+static uint32_t single_pieces(const struct vector_loop *v, uint32_t group, uint32_t lanes,
+                              struct access_piece pieces[MAX_PIECES]) {
+  const struct access_group *g = &v->groups.data[group];
+  uint32_t count = 0;
+  for (uint32_t k = g->first; k <= g->last; k++) {
+    const struct vector_access *a = &v->accesses.data[k];
+    if (a->group != group || (!a->is_store && !v->needed[a->inst.index])) continue;
+    for (uint32_t l = 0; l < lanes; l++) {
+      int64_t offset = a->offset + (int64_t)l * g->step;
+      uint32_t n = 0;
+      while (n < count && pieces[n].offset != offset) n++;
+      if (n < count) continue;
+      if (count == MAX_PIECES) return 0;
+      pieces[count++] = (struct access_piece){offset, 1};
+    }
+  }
+  return count;
+}
+
 uint32_t accesses_pieces(const struct vector_loop *v, uint32_t group, uint32_t lanes,
                          uint32_t width, struct access_piece pieces[MAX_PIECES]) {
   const struct access_group *g = &v->groups.data[group];
@@ -475,7 +529,7 @@ uint32_t accesses_pieces(const struct vector_loop *v, uint32_t group, uint32_t l
   int64_t low = g->low + (g->step < 0 ? (int64_t)(lanes - 1) * g->step : 0);
   int64_t span = (g->high - g->low + (int64_t)(lanes - 1) * access_group_reach(g)) / g->bytes;
   uint32_t count = 0;
-  if (span > MAX_ELEMENTS) return 0;
+  if (span > MAX_ELEMENTS) return width <= g->bytes ? single_pieces(v, group, lanes, pieces) : 0;
   mark_elements(v, group, lanes, low, used);
   for (int64_t e = 0; e < span;) {
     if (!used[e] && (g->is_store || width <= g->bytes)) {

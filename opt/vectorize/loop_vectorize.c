@@ -85,15 +85,15 @@ static bool phase_dispatch(const struct vector_loop *v, bool *outer) {
   return !*outer || vl_knob(v, KNOB_FORCE_VECTOR_WIDTH_OUTER) || v->hints.force == FORCE_ENABLED;
 }
 
-/* 3: trip count and attributes. */
-static enum vector_refusal phase_safety(const struct vector_loop *v) {
+/* 3: trip count and attributes. If there are few iterations, only interleaving remains. */
+static enum vector_refusal phase_safety(struct vector_loop *v) {
   int64_t width = vl_requested_width(v);
   bool forced = v->hints.force == FORCE_ENABLED || (width > 1 && v->exact_trips >= (uint64_t)width);
   uint64_t most = v->exact_trips               ? v->exact_trips
                   : v->trips.most < UINT64_MAX ? v->trips.most + 1
                                                : UINT64_MAX;
   if (most < (uint64_t)vl_knob(v, KNOB_VECTORIZER_MIN_TRIP_COUNT) && !forced)
-    return VECTOR_LOW_TRIP_COUNT;
+    v->interleave_only = true;
   if (function_attribute(v->f, ATTR_NOIMPLICITFLOAT)) return VECTOR_NO_IMPLICIT_FLOAT;
   if (function_attribute(v->f, ATTR_STRICTFP)) return VECTOR_UNSAFE_FP;
   return VECTOR_OK;
@@ -149,8 +149,7 @@ static enum vector_refusal phase_profit(struct vector_loop *v, const struct vpla
   enum vector_refusal r = vcost_choose(v, p);
   if (r == VECTOR_OK && v->histogram && v->factor == 1)
     r = VECTOR_NOT_BENEFICIAL; /* vreport_refusal() emits the remark */
-  bool requested = v->hints.interleave > 1 || vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE) > 1;
-  if (v->interleave == 1 && requested)
+  if (v->interleave == 1 && vl_requested_count(v) > 1)
     vreport_text(v, REMARK_ANALYSIS, "InterleavingAvoided",
                  "Ignoring UserIC, because interleaving was avoided up front");
   else if (v->interleave == 1 && v->interleave_disabled)
@@ -183,6 +182,12 @@ static enum nvm_status phase_execute(struct vector_loop *v, struct vplan *p,
   return NVM_OK;
 }
 
+/* Whether a loop with few iterations is considered for interleaving. */
+static bool may_interleave(const struct vector_loop *v) {
+  return vl_requested_count(v) > 1 ||
+         (vl_requested_count(v) == 0 && accesses_ordered_latency(v) > 0);
+}
+
 static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed) {
   struct vector_loop v = {.f = z->f,
                           .env = z->env,
@@ -211,6 +216,8 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
   enum vector_refusal r = phase_legality(&v, outer, &nest, &status);
   if (status == NVM_OK && r == VECTOR_OK && v.body_count > MAX_BODY) r = VECTOR_NOT_BENEFICIAL;
   if (status == NVM_OK && r == VECTOR_OK) r = phase_safety(&v);
+  if (v.interleave_only) vreport_refusal(&v, VECTOR_LOW_TRIP_COUNT);
+  if (v.interleave_only && (outer || !may_interleave(&v))) return status;
   if (status == NVM_OK && r == VECTOR_OK) r = phase_plan(&v, nest, &p, &status);
   if (status == NVM_OK && r == VECTOR_OK) show_initial(&v, &p);
   if (status == NVM_OK && r == VECTOR_OK && !outer) {
@@ -219,7 +226,7 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
     if (r == VECTOR_OK) status = verify_final(&v, &p);
   }
   if (status == NVM_OK && r == VECTOR_OK) status = phase_execute(&v, &p, nest, changed);
-  else if (status == NVM_OK) vreport_refusal(&v, r);
+  else if (status == NVM_OK && !v.interleave_only) vreport_refusal(&v, r);
   return status;
 }
 

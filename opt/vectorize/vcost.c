@@ -21,6 +21,7 @@ enum {
   MAX_CHUNK = 32,     /* lanes at a time: more hide no more latency, and leave longer remainders */
   BYTES_PARTED = 2,   /* moves per two bytes: between a word and a pair */
   MAX_REMAINDER = 64, /* instructions of a loop that gets a remainder stage */
+  MAX_INTERLEAVED = 75, /* instructions interleaved without vectors: as many as loop-unroll makes */
 };
 
 struct cost_type vcost_type(const struct nvm_module *m, struct nvm_type type, uint32_t lanes) {
@@ -245,10 +246,13 @@ static cost checks_cost(const struct vector_loop *v) {
   return (cost)(12 + 6 * v->checks.count + 4 * v->groups.count + (v->peel ? 6 : 0));
 }
 
+/* The warps of a scheduler, which fill the slots in which one of them waits. */
+static cost hiding_warps(uint32_t warps) { return warps > SCHEDULERS ? warps / SCHEDULERS : 1; }
+
 /* The slots until a load's result that other warps do not fill. */
 static cost load_wait(const struct vector_loop *v, uint32_t warps) {
   uint32_t space = v->accesses.count ? v->accesses.data[0].space : 1;
-  return cost_load_latency(v->env->target, space) / (warps > SCHEDULERS ? warps / SCHEDULERS : 1);
+  return cost_load_latency(v->env->target, space) / hiding_warps(warps);
 }
 
 static void add_price(struct vp_cost *sum, struct vp_cost c) {
@@ -327,7 +331,9 @@ static uint32_t interleave_count(const struct vector_loop *v, const struct vplan
   int32_t forced = vl_knob(v, vector ? KNOB_FORCE_TARGET_MAX_VECTOR_INTERLEAVE
                                      : KNOB_FORCE_TARGET_MAX_SCALAR_INTERLEAVE);
   if (forced) most = bit_floor((uint64_t)forced);
-  while (most > 1 && (most * factor > v->max_lanes || most * factor > MAX_CHUNK)) most /= 2;
+  while (most > 1 && (most * factor > v->max_lanes || most * factor > MAX_CHUNK ||
+                      (!vector && most * v->body_count > MAX_INTERLEAVED)))
+    most /= 2;
   uint64_t count = bit_floor(max_iterations(v) / (factor * 2));
   count = count < most ? count : most;
   if (one.body < vl_knob(v, KNOB_SMALL_LOOP_COST)) {
@@ -436,8 +442,12 @@ static uint64_t min_iterations(const struct vector_loop *v, const struct vector_
                                                                  : v->factor * v->interleave) +
                    v->max_peeled;
   if (least > most) least = most;
-  if (vl_requested_width(v) > 1) return chunk;
+  if (vl_requested_width(v) > 1 || (v->factor == 1 && vl_requested_count(v) > 1)) return chunk;
   if (least < chunk) least = chunk;
+  if (v->factor == 1) { /* saves time, not instructions: at most about 5 % more of them */
+    uint64_t many = (uint64_t)(40 * entry_cost(v) / stage_cost(scalar, STAGE_LOOP));
+    return many < least ? least : many;
+  }
   for (; n > least; n--) {
     if (cost_add(entry_cost(v), stages_cost(v, vector, epilogue, scalar, n - 1)) >
         scalar_loop_cost(scalar, n - 1))
@@ -512,7 +522,7 @@ static void choose_epilogue(struct vector_loop *v, const struct vplan *p,
           old = vl_knob(v, KNOB_FORCE_SCALAR_EPILOGUE);
   v->own_remainder =
       !v->scalar_epilogue && old != 1 && (old == 0 || v->body_count <= MAX_REMAINDER);
-  bool none = !vl_knob(v, KNOB_ENABLE_EPILOGUE_VECTORIZATION) || old == 1 ||
+  bool none = !vl_knob(v, KNOB_ENABLE_EPILOGUE_VECTORIZATION) || old == 1 || v->factor == 1 ||
               straight_iterations(v, MAX_STRAIGHT);
   if (v->exact_trips && !v->peel) first = last = (uint32_t)(v->exact_trips % chunk);
   cost least = COST_MAX;
@@ -548,35 +558,50 @@ static uint32_t register_warps(const struct vector_loop *v, uint32_t registers) 
   return o.warps;
 }
 
-/* Tries one factor; keeps it if it is the best so far and, if it lowers occupancy, saves a
- * quarter: costs assume half of the warps, which is not true of every launch. If it saves less,
- * tries lower interleave counts. */
+/* The interleave count to try first. */
+static uint32_t first_count(struct vector_loop *v, const struct vplan *p, uint32_t factor) {
+  uint32_t count = interleave_count(v, p, factor);
+  int64_t user = vl_requested_count(v), most = vl_knob(v, KNOB_FORCE_TARGET_MAX_SCALAR_INTERLEAVE);
+  if (user == 1 && factor > 1) v->interleave_disabled = count > 1;
+  if (user > 16) user = 16;
+  if (factor == 1 && most && user > most) user = most;
+  if (user > 0) count = (uint32_t)bit_floor((uint64_t)user);
+  while (count > 1 && (uint64_t)count * factor > v->max_lanes) count /= 2;
+  return count;
+}
+
+/* Whether a candidate saves enough. If it lowers occupancy, it must save a quarter: costs assume
+ * half of the warps, which is not true of every launch. Interleaving alone gains only what
+ * unrolling and an assembler cannot: loads move before stores of earlier iterations. */
+static bool saves_enough(const struct vector_loop *v, const struct vector_cost *price,
+                         uint32_t factor, cost all, const struct vector_cost *scalar) {
+  bool lowers_occupancy =
+      register_warps(v, price->registers) < register_warps(v, scalar->registers);
+  if (factor > 1) return !lowers_occupancy || all < scalar->per_iteration / 4 * 3;
+  cost wait = accesses_ordered_latency(v) / hiding_warps(scalar->warps);
+  cost issue = price->body / v->interleave; /* as many as the unrolled loop */
+  bool unrolls_more = !vl_knob(v, KNOB_FORCE_TARGET_MAX_SCALAR_INTERLEAVE) && v->interleave < 4 &&
+                      2 * v->interleave * v->body_count <= MAX_INTERLEAVED;
+  return !lowers_occupancy && !unrolls_more && all < 900 * (issue > wait ? issue : wait);
+}
+
+/* Tries one factor; keeps it if it is the best so far and saves enough. If it does not, tries lower
+ * interleave counts. */
 static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t factor, bool forced,
                        struct choice *c) {
   uint32_t old_factor = v->factor, old_count = v->interleave;
-  uint32_t count = interleave_count(v, p, factor);
-  int64_t user = vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE) ? vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE)
-                                                          : v->hints.interleave;
-  if (user == 1) v->interleave_disabled = count > 1;
-  if (user > 0) count = (uint32_t)bit_floor((uint64_t)(user > 16 ? 16 : user));
-  while (count > 1 && (uint64_t)count * factor > v->max_lanes) count /= 2;
-  int32_t scalar_most = vl_knob(v, KNOB_FORCE_TARGET_MAX_SCALAR_INTERLEAVE);
-  if (factor == 1 && (user <= 1 || (scalar_most && scalar_most < (int32_t)count)))
-    count = user <= 1 ? 1 : (uint32_t)bit_floor((uint64_t)scalar_most);
   struct vector_cost price;
   cost all = 0;
   bool pays = false;
-  for (bool again = true; again; count /= again ? 2 : 1) {
+  for (uint32_t count = first_count(v, p, factor), again = true; again; count /= again ? 2 : 1) {
+    if (count * factor == 1) break;
     v->factor = factor, v->interleave = count;
     choose_peeling(v);
     price = cost_of_plan(v, p, factor, count);
-    all =
-        factor * count == 1 ? price.per_iteration : overall(v, &price, &c->scalar, factor * count);
-    bool lowers_occupancy =
-        register_warps(v, price.registers) < register_warps(v, c->scalar.registers);
-    pays = price.body < COST_MAX && (!lowers_occupancy || all < c->scalar.per_iteration / 4 * 3);
+    all = overall(v, &price, &c->scalar, factor * count);
+    pays = price.body < COST_MAX && saves_enough(v, &price, factor, all, &c->scalar);
     add_candidate(v, (struct vector_candidate){factor, count, price, 0, all, !pays});
-    again = !pays && count > 1 && user <= 0;
+    again = !pays && count > 1 && vl_requested_count(v) <= 0 && !(forced && factor == 1);
   }
   if ((pays && (all < c->best || (all == c->best && factor > old_factor))) ||
       (forced && price.body < COST_MAX)) {
@@ -603,17 +628,19 @@ enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p) {
   v->factor = v->interleave = 1;
   c.best = c.scalar.per_iteration, c.price = c.scalar;
   add_candidate(v, (struct vector_candidate){1, 1, c.scalar, 0, c.best, false});
-  if (requested > 0) {
+  if (requested > 1) {
     uint64_t factor = bit_floor((uint64_t)(requested > MAX_FACTOR ? MAX_FACTOR : requested));
     while (factor > v->max_lanes) factor /= 2;
-    try_factor(v, p, (uint32_t)factor, true, &c);
-  } else {
+    if (factor > 1) try_factor(v, p, (uint32_t)factor, true, &c);
+  } else if (requested <= 0 && !v->interleave_only) {
     bool forced = v->hints.force == FORCE_ENABLED;
     for (uint32_t factor = 2; factor <= most; factor *= 2) {
       try_factor(v, p, factor, forced, &c);
       forced = false;
     }
   }
+  if (v->factor == 1)
+    try_factor(v, p, 1, vl_requested_count(v) > 1 || vl_knob(v, KNOB_AGGRESSIVE_INTERLEAVE), &c);
   vreport_choice(v);
   report_occupancy(v, &c);
   struct vector_cost epilogue = c.scalar;

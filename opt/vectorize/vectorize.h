@@ -184,6 +184,7 @@ struct vector_loop {
   candidates;             /* in the order in which they were priced, the scalar loop first */
   uint64_t assumed_trips; /* iterations for which they are priced */
   uint32_t factor, interleave, epilogue_factor;
+  bool interleave_only;     /* too few iterations for vectors */
   bool interleave_disabled; /* the user requests 1, the cost model more */
   bool own_remainder;       /* the last iterations are a stage of their own, not executed by the
                              * scalar loop */
@@ -213,7 +214,11 @@ static inline const struct nvm_inst *vl_inst(const struct vector_loop *v, struct
 static inline int32_t vl_knob(const struct vector_loop *v, enum knob k) {
   return v->env->knobs->value[k];
 }
-/* The vectorization factor that the knob or a hint requests; 0: none. */
+/* The interleave count and the vectorization factor that the knob or a hint requests; 0: none. */
+static inline int64_t vl_requested_count(const struct vector_loop *v) {
+  int32_t knob = vl_knob(v, KNOB_FORCE_VECTOR_INTERLEAVE);
+  return knob ? knob : v->hints.interleave;
+}
 static inline int64_t vl_requested_width(const struct vector_loop *v) {
   int32_t knob = vl_knob(v, KNOB_FORCE_VECTOR_WIDTH);
   return knob ? knob : v->hints.width;
@@ -257,6 +262,10 @@ uint32_t accesses_known_align(const struct vector_loop *v, struct scev address, 
 /* Whether all accesses may be executed in all iterations that the latch counts, although the loop
  * may exit earlier: loads of memory known to be dereferenceable. If not, v->culprit is one. */
 bool accesses_can_speculate(struct vector_loop *v);
+/* Cycles that the loads of an iteration wait, if stores of the previous iterations must precede
+ * them as far as an assembler can tell, which knows no more than addresses at constant distances;
+ * else 0: it can begin the loads of several iterations together. */
+int64_t accesses_ordered_latency(const struct vector_loop *v);
 /* After the choice: the width in bytes of the group's accesses for that many lanes. */
 uint32_t accesses_width(const struct vector_loop *v, const struct access_group *g, uint32_t lanes);
 

@@ -83,7 +83,9 @@ void vreport_choice(const struct vector_loop *v) {
     remark(v->env, REMARK_ANALYSIS, v->f, loop_place(v), "VectorizationRunnerUp",
            "%(Choice)t is next: %(Cost)M issue slots per iteration%s",
            candidate_name(v, next, &name), (int64_t)next->all,
-           next->steps ? ", too few saved for the lower occupancy" : "");
+           !next->steps        ? ""
+           : next->factor == 1 ? ", not enough below the unrolled loop"
+                               : ", too few saved for the lower occupancy");
 }
 
 void vreport_occupancy(const struct vector_loop *v, uint32_t warps, uint32_t scalar_warps) {

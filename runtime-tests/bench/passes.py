@@ -27,7 +27,7 @@ PARTS = {  # further files of a pass, beside those whose names begin as its own 
     "simplifycfg": ["opt/cfg/if_conversion*"],
     "loop-vectorize": [f"opt/vectorize/{name}*" for name in
                        ("accesses", "build", "execute", "legality", "outer", "print", "reductions", "show", "skeleton",
-                        "vcost", "vplan", "vectorize", "diagnostics")],
+                        "vcost", "vplan", "vreport", "vectorize", "diagnostics")],
     "early-cse": ["opt/memory/load_elimination*"],  # with gvn
 }
 FOLDERS = ["scalar", "memory", "cfg", "loop", "interprocedural", "gpu", "vectorize"]

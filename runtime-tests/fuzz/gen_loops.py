@@ -188,6 +188,17 @@ class Loop(Function):
         self.emit(f"{new} = {'fadd' if is_float(a.t) else 'add'} {a.t} {old}, {self.value(a.t)}")
         self.emit(f"store {a.t} {new}, ptr{self.space} {p}, align {a.align}")
 
+    def accumulate(self):
+        """An update of the same element in every iteration."""
+        r = self.r
+        a = r.choice([a for a in self.arrays if a.writable])
+        self.written.add(a.memory)
+        p = self.new("p")
+        self.emit(f"{p} = getelementptr {a.t}, ptr{self.space} {a.pointer}, i64 {r.randrange(-2, 8)}")
+        old = self.set(a.t, f"load {a.t}, ptr{self.space} {p}, align {a.align}")
+        new = self.set(a.t, f"{'fadd' if is_float(a.t) else 'add'} {a.t} {old}, {self.value(a.t)}")
+        self.emit(f"store {a.t} {new}, ptr{self.space} {p}, align {a.align}")
+
     def condition_on(self):
         """A condition on what was loaded."""
         t = self.any_type()
@@ -259,6 +270,8 @@ class Loop(Function):
             self.store()
         elif kind < 0.46:
             self.histogram()
+        elif kind < 0.49:
+            self.accumulate()
         elif kind < 0.56:
             self.members()
         elif kind < 0.6:
