@@ -305,8 +305,6 @@ static bool is_finite(const struct scev_env *e, uint32_t n) {
 
 /* --- counts ----------------------------------------------------------------------------------- */
 
-static bool is_power_of_two(uint64_t m) { return m && !(m & (m - 1)); }
-
 static uint32_t form_trailing_zeros(const struct scev_env *e, struct scev a) {
   uint32_t zeros = a.constant ? (uint32_t)__builtin_ctzll((uint64_t)a.constant) : a.width;
   for (uint32_t k = 0; k < a.count; k++) {
@@ -449,7 +447,7 @@ static void count_numbers(const struct counting *c, struct trip_count *out) {
 }
 
 static void find_multiple(const struct counting *c, struct trip_count *out, int64_t more) {
-  if (!out->guarded || !is_power_of_two(out->divisor)) return;
+  if (!out->guarded || !evalint_is_power_of_two(out->divisor)) return;
   uint32_t zeros = form_trailing_zeros(c->e, scev_plus(out->taken, more));
   uint32_t shift = (uint32_t)__builtin_ctzll(out->divisor);
   if (zeros > shift) out->multiple = UINT64_C(1) << (zeros - shift);
@@ -460,13 +458,15 @@ static void count_unequal(const struct counting *c, struct trip_count *out) {
                               : scev_subtract(c->e, c->first, c->bound);
   if (d.width == 0) return;
   uint64_t m = c->magnitude, whole = evalint_zext(d.width, (uint64_t)d.constant);
-  bool even = is_power_of_two(m) ? form_trailing_zeros(c->e, d) >= (uint32_t)__builtin_ctzll(m)
-                                 : scev_is_constant(d) && whole % m == 0;
+  bool even = evalint_is_power_of_two(m)
+                  ? form_trailing_zeros(c->e, d) >= (uint32_t)__builtin_ctzll(m)
+                  : scev_is_constant(d) && whole % m == 0;
   if (scev_is_constant(d) && even) {
     settle_number(c, out, whole / m, true, true);
     return;
   }
-  if (scev_is_constant(d) || (!even && !c->no_wrap && !(c->finite && is_power_of_two(m)))) return;
+  if (scev_is_constant(d) || (!even && !c->no_wrap && !(c->finite && evalint_is_power_of_two(m))))
+    return;
   if (c->no_wrap)
     out->most = evalint_mask(d.width) / m + 1 ? evalint_mask(d.width) / m + 1 : UINT64_MAX;
   *out = (struct trip_count){
@@ -534,7 +534,7 @@ static void count_ordered(struct counting *c, struct nvm_value bound, struct tri
   bool lone = c->bound.count == 1 && value_equal(c->bound.terms[0].symbol, bound);
   c->bound_range = range_both(range_of(c->e->f, bound),
                               lone ? range_all(c->bound.width) : form_range(c->e, c->bound));
-  bool power = is_power_of_two(c->magnitude),
+  bool power = evalint_is_power_of_two(c->magnitude),
        fits = step_fits(c->predicate, c->bound_range, c->step, is_signed);
   if (!fits && !c->no_wrap && !(c->finite && power)) return;
   c->bounded =

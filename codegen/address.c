@@ -15,8 +15,6 @@ static uint32_t pointer_space(const struct lower *l, struct nvm_value pointer) {
 
 /* --- getelementptr ---------------------------------------------------------------------------- */
 
-static bool is_power_of_two(uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }
-
 /* A register that holds value * step in 64 bits from `block` on; of all that were made, the last
  * for each hash of value and step. */
 struct wide_product {
@@ -66,7 +64,7 @@ static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struc
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(narrow), index);
     index = ptx_r(narrow);
   }
-  if (step != 1 && is_power_of_two(step)) {
+  if (step != 1 && evalint_is_power_of_two(step)) {
     struct ptx_reg scaled = emit_temp(l, wide ? PTX_B64 : PTX_B32);
     emit3(l, PTX_SHL, PTX_MODS(wide ? PTX_MOD_B64 : PTX_MOD_B32), ptx_r(scaled), index,
           ptx_i((int64_t)evalint_log2(step)));

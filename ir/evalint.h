@@ -168,6 +168,7 @@ static inline evalint_u128 evalint_reverse(unsigned bits, evalint_u128 a) {
 static inline evalint_u128 evalint_byte_swap(unsigned bits, evalint_u128 a) {
   return evalint_reverse_groups(bits, 8, a);
 }
+static inline bool evalint_is_power_of_two(uint64_t a) { return a && !(a & (a - 1)); }
 /* The number of the highest bit that is set; 0 for 0. */
 static inline uint32_t evalint_log2(uint64_t a) {
   uint32_t n = 0;

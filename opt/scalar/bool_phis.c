@@ -61,16 +61,10 @@ static struct nvm_value extended_bool(const struct narrower *n, struct nvm_value
   return type_equal(value_type(n->f, from), TYPE_I1) ? from : VALUE_NULL;
 }
 
-static bool is_undefined(const struct narrower *n, struct nvm_value v) {
-  if (value_kind(v) != VALUE_CONST) return false;
-  uint8_t kind = constant_info(&n->m->constants, v)->kind;
-  return kind == CONST_UNDEF || kind == CONST_POISON;
-}
-
 static void classify_source(struct narrower *n, struct web *w, struct nvm_value v) {
   nvm_u128 number;
   bool by_sign = false;
-  if (is_undefined(n, v)) return;
+  if (const_is_undef_or_poison(n->m, v)) return;
   if (const_is_int(n->m, v, &number)) {
     w->has_other_bits |= number > 1;
     return;

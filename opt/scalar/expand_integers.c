@@ -401,10 +401,8 @@ static bool fill_phis(struct expansion *x, struct nvm_inst_id i) {
 /* Parameters and constant expressions have no words. */
 static bool has_words(const struct expansion *x, struct nvm_value v) {
   uint64_t words[TYPE_MAX_INT_WORDS];
-  if (value_kind(v) == VALUE_INST || const_words(x->m, v, words)) return true;
-  if (value_kind(v) != VALUE_CONST) return false;
-  enum constant_kind kind = (enum constant_kind)constant_info(&x->m->constants, v)->kind;
-  return kind == CONST_UNDEF || kind == CONST_POISON;
+  return value_kind(v) == VALUE_INST || const_words(x->m, v, words) ||
+         const_is_undef_or_poison(x->m, v);
 }
 
 static bool has_expansion(const struct expansion *x, const struct nvm_inst *i) {
