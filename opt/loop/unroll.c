@@ -39,8 +39,8 @@ enum {
   MAX_FULL_FRAME = 1200,
   MAX_FULL_SMALL = 40, /* with -Os: less leaves arrays in local memory, whose code is larger */
   MAX_PARTIAL = 75,
-  MAX_BY_PRAGMA = 16384,
-  MAX_GAIN = 4, /* times MAX_FULL if so many instructions become constants */
+  MAX_BY_PRAGMA = 6144,
+  MAX_GAIN = 2, /* times MAX_FULL if so many instructions become constants */
   RUNTIME_FACTOR = 8,
   MAX_ROUNDS = 4,
   MAX_BLOCKS = 1024,
