@@ -145,7 +145,8 @@ static struct scev opaque(struct scev_env *e, struct nvm_value v, enum scev_mode
   if (pointer && mode != SCEV_PLAIN) return (struct scev){.width = 0};
   if (mode == SCEV_SIGNED && (width == 64 || is_nonnegative(e, v))) mode = SCEV_UNSIGNED;
   if (pointer) s.form.base = v;
-  else
+  if (mode == SCEV_SIGNED) s.form.no_unsigned_wrap = false; /* it may be negative */
+  if (!pointer)
     add_term(e, &s,
              (struct scev_term){.symbol = v, .is_signed = mode == SCEV_SIGNED, .coefficient = 1});
   return finish(e, &s);
@@ -249,6 +250,7 @@ static struct scev compute_binary(struct scev_env *e, struct nvm_value v, const 
   start_sum(&s, a.width);
   add_form(e, &s, a, 1);
   add_form(e, &s, b, i->op == OP_SUB ? -1 : 1);
+  if (mode == SCEV_SIGNED && i->op == OP_SUB) s.form.no_unsigned_wrap = false;
   return with_flags(&s, e, mode, flags);
 }
 
@@ -385,6 +387,7 @@ static struct scev compute_phi(struct scev_env *e, struct nvm_value v, enum scev
   if (mode == SCEV_PLAIN || (mode == SCEV_UNSIGNED && by_flags))
     step = recurrence_step(e, &r, mode, width);
   add_product(e, &s, step, 1, r.loop, (struct scev_term){.loop = 0});
+  if (mode == SCEV_SIGNED) s.form.no_unsigned_wrap &= up;
   if (mode == SCEV_PLAIN) {
     s.form.no_signed_wrap &= is_signed;
     s.form.no_unsigned_wrap &= is_unsigned;

@@ -169,7 +169,10 @@ static bool lower_joined_halves(struct lower *l, const struct nvm_inst *i) {
   struct ptx_operand halves[2];
   for (int k = 0; k < 2; k++) {
     struct nvm_value v = select_operand(l, i, (uint32_t)(k == 0 ? low : 1 - low));
-    halves[k] = emit_in_reg(l, value_operand(l, v, 0), half);
+    struct ptx_operand x = value_operand(l, v, 0);
+    if (type_equal(value_type(l->f, v), i->type))
+      x = emit_narrow(l, x, 2u * half->container, half->container);
+    halves[k] = emit_in_reg(l, x, half);
   }
   struct ptx_operand joined = ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2);
   emit2(l, PTX_MOV, PTX_MODS(is_64 ? PTX_MOD_B64 : PTX_MOD_B32), ptx_r(value_result(l, l->inst)[0]),

@@ -165,22 +165,32 @@ static void select_high_word(struct lower *l, const struct nvm_inst *cut) {
   if (is_high_word(l, cut)) selection_of(l, cut)->folded = 1;
 }
 
-/* The integer of half the width that v extends, shifted left by that width or not; else none. */
+/* What an instruction converts that its reader converts itself. Of an extension whose registers the
+ * load writes, extended, the extension. */
+static struct nvm_value unconverted(const struct lower *l, struct nvm_value v) {
+  const struct nvm_inst *i = value_inst(l->f, v);
+  bool extends = i->op == OP_ZEXT || i->op == OP_SEXT;
+  return extends && select_is_loaded(l, i) ? v : inst_operand(l->f, i, 0);
+}
+
+/* v, or what it shifts left by half its width, if that extends an integer of half the width. */
 static struct nvm_value half_of(const struct lower *l, struct nvm_value v, bool is_high) {
   const struct nvm_inst *i = value_inst(l->f, v);
+  struct nvm_value extension = v;
   nvm_u128 amount;
   if (i && is_high) {
     uint32_t bits = type_scalar_bits(&l->module->types, i->type);
     if (i->op != OP_SHL || !is_read_once(l, v) ||
         !const_is_int(l->module, inst_operand(l->f, i, 1), &amount) || amount != bits / 2)
       return VALUE_NULL;
-    i = value_inst(l->f, inst_operand(l->f, i, 0));
+    extension = inst_operand(l->f, i, 0);
+    i = value_inst(l->f, extension);
   }
   if (!i || (i->op != OP_ZEXT && !(is_high && i->op == OP_SEXT))) return VALUE_NULL;
   struct nvm_value half = inst_operand(l->f, i, 0);
   bool is_half = 2 * type_scalar_bits(&l->module->types, value_type(l->f, half)) ==
                  type_scalar_bits(&l->module->types, i->type);
-  return is_half && value_kind(half) != VALUE_CONST ? half : VALUE_NULL;
+  return is_half && value_kind(half) != VALUE_CONST ? extension : VALUE_NULL;
 }
 
 /* One mov joins two registers. Bit k of `folded`: operand k is the low half. */
@@ -201,11 +211,11 @@ int select_low_half(const struct lower *l, const struct nvm_inst *i) {
 struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_inst *i,
                                        uint32_t k) {
   struct nvm_value v = inst_operand(l->f, i, k);
-  if (i->op == OP_OR) return half_of(l, v, !(selection_of(l, i)->folded >> k & 1));
+  if (i->op == OP_OR) return unconverted(l, half_of(l, v, !(selection_of(l, i)->folded >> k & 1)));
   bool converts = i->op == OP_GEP || i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL ||
                   i->op == OP_TRUNC;
   bool is_folded = k < 8 * sizeof(uint16_t) && selection_of(l, i)->folded >> k & 1;
-  return converts && is_folded ? inst_operand(l->f, value_inst(l->f, v), 0) : v;
+  return converts && is_folded ? unconverted(l, v) : v;
 }
 
 /* Scalars of up to 64 bits only: one register. */
