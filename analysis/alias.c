@@ -201,12 +201,15 @@ enum alias_use alias_use_of(const struct nvm_function *f, const struct nvm_inst 
   }
 }
 
-/* Visits one user of v: false if it captures; sets *written if it may write. */
+/* Visits one user of v: false if it captures; sets *written if it may write. A pass may have
+ * replaced the operand by an equal pointer, whose list of users lacks this one: that captures. */
 static bool check_user(struct alias_env *e, struct nvm_value v, struct nvm_inst_id user,
                        struct nvm_inst_id *stack, uint32_t *depth, bool *written) {
   const struct nvm_inst *i = function_inst(e->f, user);
+  bool still_uses = false;
   for (uint32_t k = 0; k < i->operand_count; k++) {
     if (!value_equal(inst_operand(e->f, i, k), v)) continue;
+    still_uses = true;
     enum alias_use use = alias_use_of(e->f, i, k);
     if (use == ALIAS_USE_CAPTURES) return false;
     *written |= use == ALIAS_USE_WRITES;
@@ -215,7 +218,7 @@ static bool check_user(struct alias_env *e, struct nvm_value v, struct nvm_inst_
     e->seen[user.index] = e->stamp;
     stack[(*depth)++] = user;
   }
-  return true;
+  return still_uses;
 }
 
 /* Whether captures of arguments will be computed. */
