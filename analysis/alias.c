@@ -201,8 +201,8 @@ enum alias_use alias_use_of(const struct nvm_function *f, const struct nvm_inst 
   }
 }
 
-/* Visits one user of v: false if it captures; sets *written if it may write. A pass may have
- * replaced the operand by an equal pointer, whose list of users lacks this one: that captures. */
+/* Visits one user of v: false if it captures; sets *written if it may write. If a pass has replaced
+ * the operand by an equal pointer, this user is missing in that pointer's list: it captures. */
 static bool check_user(struct alias_env *e, struct nvm_value v, struct nvm_inst_id user,
                        struct nvm_inst_id *stack, uint32_t *depth, bool *written) {
   const struct nvm_inst *i = function_inst(e->f, user);

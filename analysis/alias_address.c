@@ -194,9 +194,7 @@ static struct nvm_value translate_value(const struct nvm_function *f, struct nvm
                                         struct nvm_block to, struct nvm_block from) {
   const struct nvm_inst *i = inst_of(f, v);
   if (!i || i->block.index != to.index) return v;
-  for (uint32_t k = 0; k < i->operand_count && i->op == OP_PHI; k += 2)
-    if (value_index(inst_operand(f, i, k + 1)) == from.index) return inst_operand(f, i, k);
-  return VALUE_NULL;
+  return i->op == OP_PHI ? phi_incoming(f, value_inst_id(v), from) : VALUE_NULL;
 }
 
 bool alias_translate(const struct nvm_function *f, struct alias_address *a, struct nvm_block to,

@@ -126,10 +126,6 @@ static void take_edges(const struct executor *x, struct nvm_block b, struct bloc
 
 /* --- iterations ------------------------------------------------------------------------------- */
 
-static bool is_counted(const struct nvm_inst *i) {
-  return i->op != OP_PHI && i->op != OP_BR && i->op != OP_DBG_RECORD && i->op != OP_BITCAST;
-}
-
 static uint64_t visit_block(const struct executor *x, struct nvm_block b) {
   uint64_t left = 0;
   FOR_EACH_INST (x->f, b, i) {
@@ -138,7 +134,7 @@ static uint64_t visit_block(const struct executor *x, struct nvm_block b) {
     if (inst->op == OP_PHI && b.index == x->loop->header.index) continue;
     x->known[slot] =
         inst->op == OP_PHI ? join(x, inst, &x->lanes[slot]) : execute(x, inst, &x->lanes[slot]);
-    left += is_counted(inst) && !x->known[slot] && !costs_nothing(x, inst);
+    left += loops_counts_as_work(inst) && !x->known[slot] && !costs_nothing(x, inst);
   }
   return left;
 }
@@ -158,21 +154,12 @@ static bool visit_iteration(const struct executor *x, uint32_t n, uint64_t *left
   return false;
 }
 
-static struct nvm_value incoming(const struct executor *x, const struct nvm_inst *phi,
-                                 struct nvm_block from) {
-  for (uint32_t k = 0; k < phi->operand_count; k += 2)
-    if (value_index(inst_operand(x->f, phi, k + 1)) == from.index)
-      return inst_operand(x->f, phi, k);
-  return VALUE_NULL;
-}
-
 /* Sets the header's phis, together, to what comes from there. */
 static void set_phis(const struct executor *x, struct nvm_block from) {
   uint32_t count = 0;
   FOR_EACH_PHI (x->f, x->loop->header, i) {
-    const struct nvm_inst *phi = function_inst(x->f, i);
-    x->next_known[count] =
-        is_scalar(x, phi->type) && lane_of(x, incoming(x, phi, from), &x->next[count]);
+    x->next_known[count] = is_scalar(x, function_inst(x->f, i)->type) &&
+                           lane_of(x, phi_incoming(x->f, i, from), &x->next[count]);
     count++;
   }
   count = 0;
@@ -188,6 +175,18 @@ static bool any_phi_known(const struct executor *x) {
   return false;
 }
 
+/* The number of the header's phis; *starts: one of them has a number from the preheader. */
+static uint32_t count_phis(const struct executor *x, bool *starts) {
+  struct eval_lane lane;
+  uint32_t count = 0;
+  *starts = false;
+  FOR_EACH_PHI (x->f, x->loop->header, i) {
+    *starts |= lane_of(x, phi_incoming(x->f, i, x->loop->preheader), &lane);
+    count++;
+  }
+  return count;
+}
+
 /* Numbers the loop's instructions and blocks, or forgets the numbers. */
 static uint32_t number(struct executor *x, bool begins) {
   uint32_t count = 0;
@@ -198,11 +197,11 @@ static uint32_t number(struct executor *x, bool begins) {
   return count;
 }
 
-static bool make_room(struct executor *x, uint32_t insts) {
+static bool make_room(struct executor *x, uint32_t insts, uint32_t phis) {
   x->lanes = arena_alloc(x->arena, insts * sizeof *x->lanes);
-  x->next = arena_alloc(x->arena, insts * sizeof *x->next);
+  x->next = arena_alloc(x->arena, phis * sizeof *x->next);
   x->known = arena_alloc(x->arena, insts * sizeof *x->known);
-  x->next_known = arena_alloc(x->arena, insts * sizeof *x->next_known);
+  x->next_known = arena_alloc(x->arena, phis * sizeof *x->next_known);
   x->states = arena_alloc(x->arena, x->loop->block_count * sizeof *x->states);
   return x->lanes && x->next && x->known && x->next_known && x->states;
 }
@@ -213,7 +212,10 @@ bool loop_execution_run(struct executor *x, uint32_t n, uint64_t most_iterations
   x->loop = &x->loops->data[n];
   x->blocks = x->loops->blocks + x->loop->first_block;
   struct nvm_block from = x->loop->preheader;
-  if (!make_room(x, number(x, true))) return false;
+  bool starts;
+  uint32_t phis = count_phis(x, &starts);
+  if (!starts) return true;
+  if (!make_room(x, number(x, true), phis)) return false;
   while (!out->ends && out->iterations < most_iterations && out->left <= most_left) {
     set_phis(x, from);
     if (!any_phi_known(x)) break;

@@ -17,8 +17,8 @@ struct executor; /* of one function and its loops */
 struct executor *loop_execution_init(const struct nvm_function *f, const struct loops *l,
                                      const struct dominance *d, struct arena *arena);
 /* Executes loop n, which has a preheader and one latch, until it ends or passes one of the limits.
- * False when out of memory. Cost: linear in the instructions executed; the first iteration always
- * is, later ones only while the tests are decided. */
+ * False when out of memory. Cost: linear in the instructions executed; the first iteration is
+ * only if a phi starts with a number, later ones only while one is known. */
 bool loop_execution_run(struct executor *x, uint32_t n, uint64_t most_iterations,
                         uint64_t most_left, struct loop_execution *out);
 

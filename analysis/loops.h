@@ -57,6 +57,12 @@ static inline bool loops_contains(const struct loops *l, uint32_t n, struct nvm_
 bool loops_is_invariant(const struct loops *l, const struct nvm_function *f, uint32_t n,
                         struct nvm_value v);
 
+/* Whether an instruction counts when loops are copied: phis, jumps, bitcasts and debug records
+ * become no code. */
+static inline bool loops_counts_as_work(const struct nvm_inst *i) {
+  return i->op != OP_PHI && i->op != OP_BR && i->op != OP_DBG_RECORD && i->op != OP_BITCAST;
+}
+
 /* !llvm.loop of a branch; {0}: none. */
 struct nvm_meta loops_hints_of(const struct nvm_function *f, struct nvm_inst_id branch);
 /* The name of an operand of an !llvm.loop node; {0} if it is not a hint. */

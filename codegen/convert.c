@@ -348,8 +348,8 @@ static void lower_cast_lane(struct cast *c, uint32_t from_space, uint32_t to_spa
   }
 }
 
-/* What a trunc reads of a value whose shift by half its width or more it has folded, in half the
- * width; in `target` if that is all of it. */
+/* The operand of a trunc that has folded a right shift by half the width or more: the high half of
+ * `value`, shifted by the rest. It is in `target` if no shift is left and the classes agree. */
 static struct ptx_operand shifted_high_half(struct lower *l, const struct nvm_inst *shift,
                                             struct ptx_operand value, struct ptx_operand target) {
   bool is_word = type_equal(shift->type, TYPE_I64);

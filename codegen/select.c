@@ -165,8 +165,8 @@ static void select_high_word(struct lower *l, const struct nvm_inst *cut) {
   if (is_high_word(l, cut)) selection_of(l, cut)->folded = 1;
 }
 
-/* What an instruction converts that its reader converts itself. Of an extension whose registers the
- * load writes, extended, the extension. */
+/* The operand of a conversion that its reader performs itself; the conversion where it is an
+ * extension whose registers the load has written. */
 static struct nvm_value unconverted(const struct lower *l, struct nvm_value v) {
   const struct nvm_inst *i = value_inst(l->f, v);
   bool extends = i->op == OP_ZEXT || i->op == OP_SEXT;

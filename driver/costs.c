@@ -177,24 +177,13 @@ static void put_latencies(struct sheet *s, const struct nvm_target *t) {
   sheet_end(s);
 }
 
-static const char *action_name(enum tgt_action action) {
-  switch (action) {
-    case TGT_LEGAL: return "legal";
-    case TGT_PROMOTE: return "promote";
-    case TGT_EXPAND: return "expand";
-    case TGT_SCALARIZE: return "scalarize";
-    case TGT_SPLIT: return "split";
-  }
-  return "";
-}
-
 static void put_types(struct sheet *s, const struct nvm_target *t) {
   sheet_table(s, "types", "legalization of types", "type", "action", "packed pair", "requires",
               "source", NULL);
   for (int i = 0; i < TGT_LEGALITY_COUNT; i++) {
     const struct tgt_legality *l = &tgt_legalities()[i];
     sheet_text(s, l->name);
-    sheet_text(s, action_name(tgt_type_action(t, l->scalar, l->bits, l->lanes)));
+    sheet_text(s, tgt_action_name(tgt_type_action(t, l->scalar, l->bits, l->lanes)));
     if (l->lanes == 2) sheet_flag(s, cost_has_packed_pair(t, l->scalar));
     else sheet_absent(s);
     if (l->gains == TGT_FAMILY_NONE) sheet_text(s, l->requires);

@@ -404,17 +404,6 @@ static void page_features(void) {
   }
 }
 
-static const char *action_name(enum tgt_action action) {
-  switch (action) {
-    case TGT_LEGAL: return "legal";
-    case TGT_PROMOTE: return "promote";
-    case TGT_EXPAND: return "expand";
-    case TGT_SCALARIZE: return "scalarize";
-    case TGT_SPLIT: return "split";
-  }
-  return "";
-}
-
 static void page_types(void) {
   puts(
       "\n## Types\n\nLegalization of values before instruction selection.\n\n"
@@ -425,7 +414,8 @@ static void page_types(void) {
     if (t->need.count) printf("`sm_%u`", t->need.any_of[0] / 100u);
     if (t->need.min_ptx) printf(", PTX %u.%u", t->need.min_ptx / 10u, t->need.min_ptx % 10u);
     if (t->gains != TGT_FAMILY_NONE) printf(", family %s only", tgt_family_of(t->gains)->name);
-    printf(" | %s | %s |\n", action_name(t->with), t->need.count ? action_name(t->without) : "");
+    printf(" | %s | %s |\n", tgt_action_name(t->with),
+           t->need.count ? tgt_action_name(t->without) : "");
   }
 }
 

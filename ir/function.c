@@ -300,6 +300,14 @@ struct nvm_inst_id block_first_after_phis(const struct nvm_function *f, struct n
   return i;
 }
 
+struct nvm_value phi_incoming(const struct nvm_function *f, struct nvm_inst_id phi,
+                              struct nvm_block b) {
+  const struct nvm_inst *i = function_inst(f, phi);
+  for (uint32_t k = 0; k < i->operand_count; k += 2)
+    if (value_index(inst_operand(f, i, k + 1)) == b.index) return inst_operand(f, i, k);
+  return VALUE_NULL;
+}
+
 bool phi_add(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_value v,
              struct nvm_block from) {
   return inst_add_operand(f, phi, v) && inst_add_operand(f, phi, value_of_block(from));

@@ -174,6 +174,9 @@ struct nvm_inst_id block_first_after_phis(const struct nvm_function *f, struct n
 /* The only value of a phi besides itself; VALUE_NULL if there are several. Undef and poison count
  * as values: the other value might not dominate their edges. */
 struct nvm_value phi_single_value(const struct nvm_function *f, struct nvm_inst_id i);
+/* The value of a phi on the edge from block b; VALUE_NULL if there is none. */
+struct nvm_value phi_incoming(const struct nvm_function *f, struct nvm_inst_id phi,
+                              struct nvm_block b);
 /* Adds an entry to a phi: v from block `from`. False when out of memory. */
 bool phi_add(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_value v,
              struct nvm_block from);

@@ -226,3 +226,14 @@ void tgt_describe_error(const struct tgt_error *error, char *buffer, size_t size
   write_error(&b, error);
   if (error->nearest) textbuf_format(&b, "; did you mean '%s'?", error->nearest);
 }
+
+const char *tgt_action_name(enum tgt_action action) {
+  switch (action) {
+    case TGT_LEGAL: return "legal";
+    case TGT_PROMOTE: return "promote";
+    case TGT_EXPAND: return "expand";
+    case TGT_SCALARIZE: return "scalarize";
+    case TGT_SPLIT: return "split";
+  }
+  return "";
+}

@@ -104,6 +104,7 @@ enum tgt_action {
   TGT_SCALARIZE, /* into its lanes */
   TGT_SPLIT,     /* into two vectors of half the lanes */
 };
+const char *tgt_action_name(enum tgt_action action);
 
 /* A machine type: `with` if the target meets the requirement, otherwise `without`. */
 struct tgt_legality {

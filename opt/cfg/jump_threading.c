@@ -144,10 +144,7 @@ static void evaluate(struct threader *t, struct nvm_block from) {
   for (uint32_t n = 0; n < t->count; n++) {
     const struct nvm_inst *i = function_inst(f, t->insts[n]);
     struct nvm_value v[MAX_INSTS];
-    t->values[n] = VALUE_NULL;
-    for (uint32_t k = 0; i->op == OP_PHI && k < i->operand_count; k += 2)
-      if (value_index(inst_operand(f, i, k + 1)) == from.index)
-        t->values[n] = inst_operand(f, i, k);
+    t->values[n] = i->op == OP_PHI ? phi_incoming(f, t->insts[n], from) : VALUE_NULL;
     bool constant = i->op != OP_PHI && i->op != OP_CALL && i->operand_count <= MAX_INSTS;
     for (uint32_t k = 0; constant && k < i->operand_count; k++) {
       v[k] = on_edge(t, inst_operand(f, i, k));
@@ -243,8 +240,8 @@ static struct nvm_block find_head(const struct threader *t, struct nvm_block *do
     if (branch->op != OP_CONDBR ||
         !value_equal(inst_operand(f, branch, 0), inst_operand(f, last, 0)) ||
         dominance_predecessor_count(d, some) != 1 ||
-        dominance_first_predecessor(d, some).index != head.index ||
-        t->touched[head.index] || t->touched[some.index])
+        dominance_first_predecessor(d, some).index != head.index || t->touched[head.index] ||
+        t->touched[some.index])
       continue;
     uint32_t arm = block_successor(f, head, 1).index == t->block.index;
     *done = block_successor(f, t->block, arm);

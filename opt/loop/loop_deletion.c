@@ -63,7 +63,7 @@ static bool is_deletable(struct deleter *d) {
   if (d->kept[d->n] || (c.divisor & (c.divisor - 1)) || block_is_none(l->exit)) return false;
   if (!loop_is_closed(&d->nest, d->f, d->n)) return false;
   FOR_EACH_PHI (d->f, l->exit, i) {
-    struct nvm_value v = loop_incoming(d->f, i, l->exiting);
+    struct nvm_value v = phi_incoming(d->f, i, l->exiting);
     if (value_is_none(v) || function_inst(d->f, i)->operand_count != 2) return false;
     if (!loops_is_invariant(&d->nest.loops, d->f, d->n, v) && !is_computable(d, v, &step))
       return false;
@@ -101,7 +101,7 @@ static bool delete_loop(struct deleter *d) {
   struct nvm_value taken = scev_expand_trip_count(d->scev, f, d->n, at);
   if (value_is_none(taken)) return false;
   FOR_EACH_PHI (f, exit, i) {
-    struct nvm_value v = last_value(d, loop_incoming(f, i, d->loop->exiting), taken, at);
+    struct nvm_value v = last_value(d, phi_incoming(f, i, d->loop->exiting), taken, at);
     if (value_is_none(v) || !phi_add(f, i, v, pre)) {
       cfg_remove_phi_edges(f, exit, pre, 0);
       return false;

@@ -78,7 +78,7 @@ static bool make_guard(struct rotation *r) {
     const struct nvm_inst *inst = function_inst(f, i);
     if (inst->op == OP_DBG_RECORD) continue;
     if (inst->op == OP_PHI) {
-      r->copy.values[i.index] = loop_incoming(f, i, r->loop->preheader);
+      r->copy.values[i.index] = phi_incoming(f, i, r->loop->preheader);
       continue;
     }
     struct nvm_inst_id made = loop_copy_inst(&r->copy, f, i);
@@ -125,7 +125,7 @@ static struct nvm_value new_value(const struct rotation *r, struct nvm_value v, 
   if (inst_is_none(phi) || function_inst(r->f, i)->block.index != r->header.index) return v;
   if (!after) return value_of_inst(phi);
   if (function_inst(r->f, i)->op != OP_PHI) return v; /* computed there */
-  return new_value(r, loop_incoming(r->f, i, r->loop->latch), false);
+  return new_value(r, phi_incoming(r->f, i, r->loop->latch), false);
 }
 
 /* Renames the operands in block b; entries of phis for the old header are after the latch. */
@@ -149,7 +149,7 @@ static void use_joined(struct rotation *r, struct nvm_block b, bool outside) {
 static bool add_guard_entries(struct rotation *r, struct nvm_block to) {
   struct nvm_function *f = r->f;
   FOR_EACH_PHI (f, to, i) {
-    struct nvm_value v = loop_copy_of(&r->copy, loop_incoming(f, i, r->header));
+    struct nvm_value v = loop_copy_of(&r->copy, phi_incoming(f, i, r->header));
     if (!phi_add(f, i, v, r->loop->preheader)) return false;
   }
   return true;

@@ -185,14 +185,6 @@ bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct 
   return true;
 }
 
-struct nvm_value loop_incoming(const struct nvm_function *f, struct nvm_inst_id phi,
-                               struct nvm_block b) {
-  const struct nvm_inst *i = function_inst(f, phi);
-  for (uint32_t k = 0; k < i->operand_count; k += 2)
-    if (value_index(inst_operand(f, i, k + 1)) == b.index) return inst_operand(f, i, k);
-  return VALUE_NULL;
-}
-
 void loop_replace_incoming(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block old,
                            struct nvm_value v, struct nvm_block from) {
   for (uint32_t k = 0; k < function_inst(f, phi)->operand_count; k += 2)
@@ -210,7 +202,7 @@ bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f,
       struct nvm_block to = block_successor(f, b, s);
       if (to.index < c->block_count && c->blocks[to.index].index) continue;
       FOR_EACH_PHI (f, to, i) {
-        struct nvm_value v = loop_copy_of(c, loop_incoming(f, i, b));
+        struct nvm_value v = loop_copy_of(c, phi_incoming(f, i, b));
         if (!phi_add(f, i, v, c->blocks[b.index])) return false;
       }
     }
@@ -237,8 +229,7 @@ bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint3
       if (inst->op == OP_ALLOCA || inst->op == OP_VA_ARG) return false;
       if (inst->op == OP_CALL && is_noduplicate(f, inst)) return false;
       *convergent |= effects_is_convergent(f, inst);
-      count += inst->op != OP_PHI && inst->op != OP_BR && inst->op != OP_DBG_RECORD &&
-               inst->op != OP_BITCAST;
+      count += loops_counts_as_work(inst);
     }
   *size = count;
   return count <= most;

@@ -50,10 +50,6 @@ bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct 
 bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f,
                      const struct nvm_block *blocks, uint32_t block_count);
 
-/* The value of a phi on the edge from block b; VALUE_NULL if there is none. */
-struct nvm_value loop_incoming(const struct nvm_function *f, struct nvm_inst_id phi,
-                               struct nvm_block b);
-
 /* Replaces the phi's entry for block `old` by v from block `from`. */
 void loop_replace_incoming(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block old,
                            struct nvm_value v, struct nvm_block from);

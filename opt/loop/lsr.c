@@ -153,7 +153,7 @@ static struct nvm_value at_start(struct reducer *r, struct nvm_value v) {
     return r->copy.values[id.index];
   const struct nvm_inst *i = function_inst(f, id);
   if (i->op == OP_PHI)
-    return i->block.index == r->loop->header.index ? loop_incoming(f, id, r->loop->preheader)
+    return i->block.index == r->loop->header.index ? phi_incoming(f, id, r->loop->preheader)
                                                    : VALUE_NULL;
   if (!effects_is_speculatable(f, i) || ++r->copied > MAX_COPIED) return VALUE_NULL;
   for (uint32_t k = 0; k < function_inst(f, id)->operand_count; k++)

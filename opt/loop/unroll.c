@@ -95,7 +95,8 @@ static uint32_t full_limit(const struct unroller *u, uint32_t n, bool hinted, ui
   return effort > 0 ? size : MAX_FULL;
 }
 
-/* Executes the loop as far as constants decide it. False when out of memory. */
+/* Executes the loop as far as constants decide it. False when out of memory, which the arena
+ * remembers. */
 static bool execute_loop(struct unroller *u, uint32_t n, uint64_t limit, struct loop_execution *e) {
   if (!u->executor)
     u->executor = loop_execution_init(u->f, &u->nest.loops, &u->nest.d, u->env->arena);
@@ -171,7 +172,7 @@ static void advance_phis(struct unroller *u, struct nvm_value *next) {
   struct nvm_function *f = u->f;
   uint32_t k = 0;
   FOR_EACH_PHI (f, u->loop->header, i)
-    next[k++] = loop_copy_of(&u->copy, loop_incoming(f, i, u->loop->latch));
+    next[k++] = loop_copy_of(&u->copy, phi_incoming(f, i, u->loop->latch));
   loop_copy_forget(&u->copy, f, u->blocks, u->loop->block_count);
   k = 0;
   FOR_EACH_PHI (f, u->loop->header, i) u->copy.values[i.index] = next[k++];
@@ -225,7 +226,7 @@ static bool make_copies(struct unroller *u, uint32_t n, uint32_t factor,
 static void close_header(struct unroller *u, struct nvm_block last) {
   struct nvm_block latch = u->loop->latch;
   FOR_EACH_PHI (u->f, u->loop->header, i) {
-    struct nvm_value v = loop_copy_of(&u->copy, loop_incoming(u->f, i, latch));
+    struct nvm_value v = loop_copy_of(&u->copy, phi_incoming(u->f, i, latch));
     loop_replace_incoming(u->f, i, latch, v, last);
   }
 }
@@ -321,13 +322,13 @@ static bool connect_values(struct unroller *u, const struct glue *g) {
   struct nvm_function *f = u->f;
   struct nvm_block latch = u->loop->latch, pre = u->loop->preheader;
   FOR_EACH_PHI (f, g->exit, i) {
-    struct nvm_value v = loop_incoming(f, i, latch), copied = loop_copy_of(&u->copy, v);
+    struct nvm_value v = phi_incoming(f, i, latch), copied = loop_copy_of(&u->copy, v);
     loop_replace_incoming(f, i, latch, single_phi(u, g->middle, v, latch), g->middle);
     if (!phi_add(f, i, copied, g->rest_latch)) return false;
   }
   FOR_EACH_PHI (f, u->loop->header, i) {
-    struct nvm_value latch_value = single_phi(u, g->middle, loop_incoming(f, i, latch), latch);
-    struct nvm_value start = single_phi(u, g->before_rest, loop_incoming(f, i, pre), pre);
+    struct nvm_value latch_value = single_phi(u, g->middle, phi_incoming(f, i, latch), latch);
+    struct nvm_value start = single_phi(u, g->before_rest, phi_incoming(f, i, pre), pre);
     struct nvm_inst_id phi = {value_index(start)},
                        copied = {value_index(loop_copy_of(&u->copy, value_of_inst(i)))};
     if (!phi_add(f, phi, latch_value, g->middle)) return false;
@@ -449,6 +450,7 @@ static bool one_round(struct unroller *u, bool *again) {
         block_is_none(u->loop->latch))
       continue;
     struct plan p = plan_loop(u, n);
+    if (u->env->arena->failed) return false;
     if (p.kind == UNROLL_NOT || !loop_is_closed(&u->nest, f, n)) continue;
     u->inner_changed[u->loop->parent] = true;
     if (!(p.kind == UNROLL_RUNTIME ? unroll_with_remainder(u, n, p) : unroll(u, n, p)))

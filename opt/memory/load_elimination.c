@@ -383,8 +383,7 @@ static struct nvm_value available_at(struct load_eliminator *g, struct nvm_value
   enum { MOST = 6 };
   struct nvm_value operands[MOST];
   if (i->block.index != to.index) return v;
-  for (uint32_t k = 0; i->op == OP_PHI && k < i->operand_count; k += 2)
-    if (value_index(inst_operand(f, i, k + 1)) == from.index) return inst_operand(f, i, k);
+  if (i->op == OP_PHI) return phi_incoming(f, id, from);
   if (i->op == OP_CALL || !effects_is_speculatable(f, i) || i->operand_count > MOST || depth == 3)
     return VALUE_NULL;
   for (uint32_t k = 0; k < i->operand_count; k++) {

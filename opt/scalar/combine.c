@@ -120,8 +120,8 @@ static void replace(struct combiner *k, struct nvm_inst_id i, struct nvm_value t
 
 /* --- Building --- */
 
-/* Links the uses of an instruction and queues it, if it is new: one of the first `old` is what the
- * builder folded to, a select's arm. */
+/* Links the uses of a new instruction and queues it. The builder may have folded to one of the
+ * first `old` instructions, an arm of a select, whose uses are linked already. */
 static struct nvm_value note_made(struct combiner *k, struct nvm_value v, uint32_t old) {
   if (!has_list(v) || value_index(v) < old) return v;
   if (!have_insts(k) || !have_uses(k)) return VALUE_NULL;

@@ -97,7 +97,7 @@ static bool has_invariant_trip_count(const struct outer_nest *n) {
 
 /* The value of a phi after the headers. */
 static struct nvm_value chained_value(const struct vector_loop *v, struct nvm_inst_id phi) {
-  return loop_incoming(v->f, phi, chain_predecessor(v, vl_inst(v, phi)->block));
+  return phi_incoming(v->f, phi, chain_predecessor(v, vl_inst(v, phi)->block));
 }
 
 /* Marks values that are equal in all lanes: inductions of the inner loop, loads from invariant
@@ -346,10 +346,10 @@ static void add_recipe(struct outer_nest *n, struct vplan *p, struct nvm_inst_id
     struct nvm_block from = header ? v->loop->preheader : v->loops->data[n->inner].preheader;
     r.kind = header ? VP_INDUCTION : VP_PHI;
     r.reduction = v->phis.count;
-    operands[0] = recipe_for(n, p, loop_incoming(v->f, id, from)), count = 2;
+    operands[0] = recipe_for(n, p, phi_incoming(v->f, id, from)), count = 2;
     if (header) {
       struct header_phi h = {.inst = id, .kind = PHI_INDUCTION};
-      h.start = loop_incoming(v->f, id, from);
+      h.start = phi_incoming(v->f, id, from);
       scev_step(v->scev, scev_of(v->scev, value_of_inst(id)), v->index, &h.step);
       r.step = h.step;
       n->x.failed |= !VEC_PUSH(v->env->arena, &v->phis, h);
@@ -378,7 +378,7 @@ static void finish_phis(struct outer_nest *n, struct vplan *p) {
     const struct vp_recipe *r = vplan_recipe(p, k);
     if (r->kind != VP_INDUCTION && r->kind != VP_PHI) continue;
     struct nvm_value back =
-        loop_incoming(v->f, r->inst, r->kind == VP_PHI ? n->inner_block : v->loop->latch);
+        phi_incoming(v->f, r->inst, r->kind == VP_PHI ? n->inner_block : v->loop->latch);
     uint32_t from = recipe_for(n, p, back);
     p->operands.data[vplan_recipe(p, k)->first_operand + 1] = from;
   }
@@ -503,11 +503,11 @@ static void connect_values(struct outer_nest *n, struct nvm_block middle, struct
   struct vector_loop *v = x->v;
   struct nvm_function *f = v->f;
   FOR_EACH_PHI (f, v->loop->exit, i)
-    x->failed |= !phi_add(f, i, last_lane(n, loop_incoming(f, i, v->loop->latch)), middle);
+    x->failed |= !phi_add(f, i, last_lane(n, phi_incoming(f, i, v->loop->latch)), middle);
   x->block = scalar;
   FOR_EACH_PHI (f, v->loop->header, i) {
-    struct nvm_value back = last_lane(n, loop_incoming(f, i, v->loop->latch));
-    struct nvm_value operands[4] = {loop_incoming(f, i, v->loop->preheader),
+    struct nvm_value back = last_lane(n, phi_incoming(f, i, v->loop->latch));
+    struct nvm_value operands[4] = {phi_incoming(f, i, v->loop->preheader),
                                     value_of_block(v->loop->preheader), back,
                                     value_of_block(middle)};
     x->origin = i;

@@ -422,7 +422,7 @@ static struct nvm_value phi_here(struct skeleton *s, uint32_t k) {
 static void extend_exit_phis(struct skeleton *s, struct nvm_block from) {
   struct vector_loop *v = s->x.v;
   FOR_EACH_PHI (v->f, v->loop->exit, i) {
-    struct nvm_value value = loop_incoming(v->f, i, v->loop->latch);
+    struct nvm_value value = phi_incoming(v->f, i, v->loop->latch);
     uint32_t k = 0;
     while (k < v->phis.count && !value_equal(v->phis.data[k].back, value)) k++;
     if (k < v->phis.count && vl_inside(v, value)) value = phi_here(s, k);

@@ -57,6 +57,8 @@ class Report:
         if kind == "refused":
             self.refused[f"{fields[1]}"] += fields[0] == "O0"
             self.counts["refused"] += fields[0] == "O0"
+        elif kind == "bug":
+            self.fail("crash", module, " ".join(fields))
         elif kind == "none":
             self.kernels.add((module, fields[0]))
             self.reasons[re.sub(r": .*", "", fields[2].replace("PTX of -O0: ", "PTX of -O0, "))] += 1

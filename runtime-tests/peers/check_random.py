@@ -199,7 +199,7 @@ def llc_result(options, shape, folder):
 
 
 def is_refusal(text):
-    return text.startswith("!") and "error:" in text and "kernel" not in text.split("error:")[0] and "invalid PTX instruction" not in text
+    return text.startswith("!") and "error:" in text and "kernel" not in text.split("error:")[0] and not text.startswith("!exit status")
 
 
 def check_shapes(options, shapes, expected, rng, folder, sample):

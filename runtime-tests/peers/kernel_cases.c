@@ -6,6 +6,7 @@
  *
  * One line per fact, fields separated by tabs:
  *   refused  LEVEL MESSAGE                        the module does not compile
+ *   bug      LEVEL MESSAGE                        an internal compiler error
  *   none     KERNEL FILLING REASON                no case: a finding at -O0, or results depend on
  *                                                 the order of threads
  *   same     KERNEL FILLING SHAPE LEVEL
@@ -423,7 +424,8 @@ static void load(struct level *l, const char *text, size_t length, const char *c
     s = l->is_ir ? nvmini_optimize(l->module) : nvmini_compile(l->module, &l->text);
   l->works = s == NVMINI_OK && (l->is_ir || parse_ptx(l));
   if (!l->works)
-    printf("refused\t%s\t%s\n", l->name, *l->refusal ? l->refusal : "without a message");
+    printf("%s\t%s\t%s\n", s == NVMINI_BUG ? "bug" : "refused", l->name,
+           *l->refusal ? l->refusal : "without a message");
 }
 
 static void save(const struct level *l, const char *folder) {
