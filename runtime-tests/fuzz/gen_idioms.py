@@ -104,12 +104,13 @@ class Idioms:
 
     def bounds(self, t):
         """(first, end, largest end, step) of a counter of type t that goes up and does not pass its type's largest value; in each
-        loop `first <= end`, and `end - first` is a multiple of the step where both are known together."""
+        loop `first <= end`, and `end - first` is a multiple of the step where both are known together. Two more steps fit: a
+        loop that tests the old value has counted once more when it ends."""
         r = self.r
         room = (1 << min(width(t), 16)) // 2 - 1  # of the signed numbers
         step = r.choice([s for s in (1, 1, 1, 2, 3, 4, 8, 16, 32, 64, 128) if s * 3 < room])
         trips = r.randint(1, max(1, min(MOST_TRIPS, room // step - 2)))
-        spread = r.choice([m for m in (0, 0, 1, 3, 7, 15) if trips * step + m + step <= room])
+        spread = r.choice([m for m in (0, 0, 1, 3, 7, 15) if trips * step + m + 2 * step <= room])
         first = "0" if spread == 0 else self.quietly(f"and {t} {self.value(t)}, {spread}")
         kind = r.random()
         if kind < 0.4:   # as far from the start, wherever that is
