@@ -5,11 +5,13 @@
  * Algorithm: visits blocks in reverse preorder of the dominator tree, instructions last to first,
  *            and moves each to the nearest block that dominates all uses (of a phi: the end of the
  *            edge) and is in no loop that the instruction is not in. If this would keep more
- *            registers alive than it saves, only to blocks whose execution a branch decides.
+ *            registers alive than it saves, only to blocks whose execution a branch decides. A load
+ *            moves only there, past nothing that may write or synchronize, and only if the branch
+ *            does not depend on memory: else its latency overlaps that of the condition.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in uses times MAX_STEPS up the dominator tree.
- * Omits:     loads, which are better issued early; convergent instructions and those with effects.
+ * Omits:     loads past joins; convergent instructions and those with effects.
  * Tests:     check/opt/sink.nvir. */
 #include "analysis/loops.h"
 #include "analysis/pressure.h"
@@ -18,14 +20,15 @@
 #include "opt/rewrite.h"
 #include "analysis/uses.h"
 
-enum { MAX_STEPS = 64 };
+enum { MAX_STEPS = 64, MAX_CONDITION_DEPTH = 6 };
 
 struct sinker {
   struct nvm_function *f;
   struct dominance dominance;
   struct loops loops;
   struct uses uses;
-  uint32_t *order; /* by block: index in reverse postorder */
+  uint32_t *order;   /* by block: index in reverse postorder */
+  bool *fixes_loads; /* by block: whether an instruction visited so far stops loads */
 };
 
 /* The nearest common dominator; {0} after MAX_STEPS. */
@@ -101,11 +104,55 @@ static struct nvm_block find_place(const struct sinker *s, struct nvm_inst_id i)
   return from;
 }
 
+/* Whether v is computed from memory or by a phi, or by more than a few instructions. */
+static bool depends_on_memory(const struct sinker *s, struct nvm_value v, uint32_t depth) {
+  if (value_kind(v) != VALUE_INST) return false;
+  const struct nvm_inst *i = function_inst(s->f, value_inst_id(v));
+  if (depth == 0 || i->op == OP_PHI || !effects_is_pure(s->f, i)) return true;
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    if (depends_on_memory(s, inst_operand(s->f, i, k), depth - 1)) return true;
+  return false;
+}
+
+/* Whether a load moves from the block above `to` into it. */
+static bool takes_loads(const struct sinker *s, struct nvm_block to) {
+  struct nvm_block above = dominance_first_predecessor(&s->dominance, to);
+  const struct nvm_inst *branch = function_inst(s->f, function_block(s->f, above)->last);
+  return is_decided(s, to) &&
+         !depends_on_memory(s, inst_operand(s->f, branch, 0), MAX_CONDITION_DEPTH);
+}
+
+/* The block on the way down from the load's block to `to` that it may move to. */
+static struct nvm_block find_place_of_load(const struct sinker *s, struct nvm_inst_id i,
+                                           struct nvm_block to) {
+  struct nvm_block from = function_inst(s->f, i)->block, place = to;
+  for (struct nvm_block above; to.index != from.index; to = above) {
+    above = s->dominance.immediate[to.index];
+    if (s->fixes_loads[above.index] || !takes_loads(s, to)) place = above;
+  }
+  return place;
+}
+
+static bool is_movable_load(const struct nvm_inst *i) {
+  return i->op == OP_LOAD && effects_is_plain_access(i);
+}
+
+/* Whether no load may move past i: it may write or wait for another thread. */
+static bool stops_loads(const struct nvm_function *f, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(f, id);
+  return effects_is_convergent(f, i) || effects_on_memory(f, id) & EFFECT_WRITES ||
+         (i->op == OP_LOAD && !effects_is_plain_access(i));
+}
+
 static bool sink(struct sinker *s, struct nvm_inst_id i) {
   struct nvm_function *f = s->f;
-  if (!effects_is_pure(f, function_inst(f, i))) return false;
+  struct nvm_block from = function_inst(f, i)->block;
+  if (stops_loads(f, i)) s->fixes_loads[from.index] = true;
+  bool is_load = is_movable_load(function_inst(f, i));
+  if (is_load ? s->fixes_loads[from.index] : !effects_is_pure(f, function_inst(f, i))) return false;
   struct nvm_block to = find_place(s, i);
-  if (to.index == function_inst(f, i)->block.index) return false;
+  if (is_load) to = find_place_of_load(s, i, to);
+  if (to.index == from.index) return false;
   inst_unlink(f, i);
   inst_insert_before(f, i, block_first_after_phis(f, to));
   return true;
@@ -117,11 +164,13 @@ enum nvm_status sink_run(struct nvm_function *f, struct pass_env *env, bool *cha
   bool *stays = arena_alloc(env->arena, f->insts.count * sizeof *stays);
   if (f->entry.index == f->last_block.index) return NVM_OK;
   s.order = arena_alloc(env->arena, f->blocks.count * sizeof *s.order);
-  if (!stays || !s.order || !flow_loops(env->flow, f, &s.dominance, &s.loops) ||
+  s.fixes_loads = arena_alloc(env->arena, f->blocks.count * sizeof *s.fixes_loads);
+  if (!stays || !s.order || !s.fixes_loads || !flow_loops(env->flow, f, &s.dominance, &s.loops) ||
       !uses_build(&s.uses, f, env->arena) ||
       !(order = dominance_preorder(&s.dominance, f, env->arena)))
     return NVM_OUT_OF_MEMORY;
   for (uint32_t k = 0; k < s.loops.data[0].block_count; k++) s.order[s.loops.blocks[k].index] = k;
+  memset(s.fixes_loads, false, f->blocks.count * sizeof *s.fixes_loads);
   memset(stays, true, f->insts.count * sizeof *stays);
   for (uint32_t k = s.dominance.size[f->entry.index]; k > 0; k--)
     for (struct nvm_inst_id i = function_block(f, order[k])->last, above; !inst_is_none(i);
