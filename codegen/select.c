@@ -25,12 +25,13 @@ static unsigned fits(uint64_t low, uint64_t high) {
   return (high <= UINT32_MAX ? SELECT_WIDE_UNSIGNED : 0) | (is_signed ? SELECT_WIDE_SIGNED : 0);
 }
 
-/* Whether v is extended from an integer of at most 32 bits that is no predicate. */
+/* Whether v is extended from an integer of at most 32 bits that is no predicate and no constant. */
 static bool is_extended(const struct lower *l, struct nvm_value v) {
   const struct nvm_inst *i = value_inst(l->f, v);
   if (!i || (i->op != OP_ZEXT && i->op != OP_SEXT)) return false;
-  uint32_t bits = type_scalar_bits(&l->module->types, value_type(l->f, inst_operand(l->f, i, 0)));
-  return bits > 1 && bits <= 32;
+  struct nvm_value narrow = inst_operand(l->f, i, 0);
+  uint32_t bits = type_scalar_bits(&l->module->types, value_type(l->f, narrow));
+  return bits > 1 && bits <= 32 && value_kind(narrow) != VALUE_CONST;
 }
 
 static unsigned factor_fits(const struct lower *l, struct nvm_value v) {
