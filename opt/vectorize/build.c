@@ -73,7 +73,7 @@ static uint32_t block_mask(struct plan_builder *b, struct nvm_block block) {
   return mask;
 }
 
-static bool widens_call(const struct vector_loop *v, const struct nvm_inst *i) {
+bool plan_widens_call(const struct vector_loop *v, const struct nvm_inst *i) {
   switch (module_function(v->f->module, call_callee(v->f, i))->intrinsic) {
     case INTRINSIC_fma:
     case INTRINSIC_fmuladd:
@@ -286,7 +286,7 @@ static void build_plain(struct plan_builder *b, struct nvm_inst_id id) {
   for (uint32_t k = 0; k < count; k++) operands[k] = recipe_for(b, inst_operand(v->f, i, k));
   struct vp_recipe r = {
       .kind = VP_WIDEN, .inst = id, .type = i->type, .in_chain = v->chained[id.index]};
-  if (touches_pointers(v, i) || (i->op == OP_CALL && !widens_call(v, i)) || count == 0 ||
+  if (touches_pointers(v, i) || (i->op == OP_CALL && !plan_widens_call(v, i)) || count == 0 ||
       extends_indices(v, id) || multiplies_for_chain(v, id))
     r.kind = VP_REPLICATE;
   bool traps = !effects_is_speculatable(v->f, i) && i->op != OP_FREEZE;

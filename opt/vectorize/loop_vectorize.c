@@ -223,8 +223,8 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
   if (status == NVM_OK && r == VECTOR_OK && !outer) {
     r = phase_profit(&v, &p);
     show_costs(&v);
-    if (r == VECTOR_OK) status = verify_final(&v, &p);
   }
+  if (status == NVM_OK && r == VECTOR_OK) status = verify_final(&v, &p);
   if (status == NVM_OK && r == VECTOR_OK) status = phase_execute(&v, &p, nest, changed);
   else if (status == NVM_OK && !v.interleave_only) vreport_refusal(&v, r);
   return status;

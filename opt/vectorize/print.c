@@ -177,22 +177,33 @@ static void print_early_exit(const struct vplan *p, const struct nvm_function *f
                "  Successor(s): scalar loop, vector.body.interim\n\n  vector.body.interim:\n");
 }
 
+static void print_inner_head(const struct vplan *p, struct textbuf *out) {
+  textbuf_puts(out, "  Successor(s): inner loop\n\n  <x1> inner loop: {");
+  if (p->costs)
+    textbuf_format(out, " ; cost %D, accesses %u", p->inner.slots, (unsigned)p->inner.accesses);
+  textbuf_puts(out, "\n    vector.inner:\n");
+}
+
+static void print_inner_end(const struct vplan *p, const struct nvm_function *f,
+                            struct textbuf *out) {
+  struct vp_cost branch = {.slots = VP_BRANCH_SLOTS};
+  size_t begin = out->length;
+  textbuf_puts(out, "      EMIT branch-on-cond ");
+  vplan_print_use(p, f, p->inner_condition, out);
+  end_line(out, begin, p->costs ? &branch : NULL);
+  textbuf_puts(out, "    No successors\n  }\n  Successor(s): vector.latch\n\n  vector.latch:\n");
+}
+
 void vplan_print_loop(const struct vplan *p, const struct nvm_function *f, struct textbuf *out) {
   textbuf_puts(out, ":\n    EMIT vp<%index> = CANONICAL-INDUCTION\n");
   for (uint32_t n = 1; n < p->recipes.count; n++) {
     if (vplan_recipe(p, n)->kind == VP_LIVE_IN) continue;
-    bool inner = p->inner_first <= n && n <= p->inner_last;
-    if (n == p->inner_first)
-      textbuf_puts(out, "  Successor(s): inner loop\n\n  <x1> inner loop: {\n    vector.inner:\n");
+    if (n == p->inner_first) print_inner_head(p, out);
     size_t begin = out->length;
-    textbuf_puts(out, inner ? "      " : "    ");
+    textbuf_puts(out, vplan_in_inner_loop(p, n) ? "      " : "    ");
     print_recipe(p, f, n, out);
     end_line(out, begin, p->costs ? &p->costs[n] : NULL);
-    if (n != p->inner_last) continue;
-    textbuf_puts(out, "      EMIT branch-on-cond ");
-    vplan_print_use(p, f, p->inner_condition, out);
-    textbuf_puts(out,
-                 "\n    No successors\n  }\n  Successor(s): vector.latch\n\n  vector.latch:\n");
+    if (n == p->inner_last) print_inner_end(p, f, out);
   }
   if (p->early) print_early_exit(p, f, out);
   struct vp_cost control[2] = {{.slots = VP_ADVANCE_SLOTS}, {.slots = VP_LATCH_SLOTS}};

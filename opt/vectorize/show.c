@@ -85,7 +85,9 @@ void show_costs(const struct vector_loop *v) {
     show_thousandths(c->all, &out);
     textbuf_puts(&out, " issue slots per iteration");
     if (c->factor == v->factor && c->count == v->interleave) textbuf_puts(&out, " (chosen)");
-    else if (c->steps) textbuf_puts(&out, " (saves too little for its registers)");
+    else if (c->steps)
+      textbuf_puts(&out, c->factor == 1 ? " (not enough below the unrolled loop)"
+                                        : " (saves too little for its registers)");
     textbuf_char(&out, '\n');
   }
   deliver(v, &out);
@@ -187,28 +189,17 @@ static const struct vector_stage *stage_of(const struct vector_loop *v, struct n
   return NULL;
 }
 
-/* The plan with its factor and costs; outer loops have none. */
-static bool final_plan(const struct vector_loop *v, const struct vplan *p, uint32_t factor,
-                       uint32_t count, struct vplan *final) {
-  if (!p->nested) return vcost_annotate(v, p, factor, count, final);
-  *final = *p;
-  final->factor = factor, final->count = count;
-  return true;
-}
-
 /* The recipes of a stage, with their costs. */
 static bool show_stage(struct vector_loop *v, const struct vplan *p, const struct vector_stage *s,
                        struct textbuf *out) {
   struct vplan priced;
   v->unaligned_version = s->unaligned;
-  bool ok = final_plan(v, p, s->factor, s->count, &priced);
+  bool ok = vcost_annotate(v, p, s->factor, s->count, &priced);
   v->unaligned_version = false;
   if (!ok) return false;
-  textbuf_format(out, "<x1> vector loop: { ; VF=%u,UF=%u", (unsigned)s->factor, (unsigned)s->count);
-  if (priced.costs)
-    textbuf_format(out, ": cost %D, accesses %u", priced.total.slots,
-                   (unsigned)priced.total.accesses);
-  textbuf_puts(out, "\n  ");
+  textbuf_format(out, "<x1> vector loop: { ; VF=%u,UF=%u: cost %D, accesses %u\n  ",
+                 (unsigned)s->factor, (unsigned)s->count, priced.total.slots,
+                 (unsigned)priced.total.accesses);
   show_block(v, s->first, out);
   vplan_print_loop(&priced, v->f, out);
   return true;
@@ -219,7 +210,7 @@ void show_final(struct vector_loop *v, const struct vplan *p) {
   struct vplan final = *p;
   if (!begins(v, &out)) return;
   v->unaligned_version = false;
-  if (!final_plan(v, p, v->factor, v->interleave, &final)) return;
+  if (!vcost_annotate(v, p, v->factor, v->interleave, &final)) return;
   if (v->env->draw_graphs) {
     vplan_print_dot(&final, v->f, &out);
     deliver(v, &out);

@@ -89,7 +89,7 @@ static cost plain_cost(const struct vector_loop *v, const struct vp_recipe *r, u
   const struct nvm_inst *i = vl_inst(v, r->inst);
   if (op_is_cast((enum op)i->op)) return cast_cost(v, i, lanes);
   if (i->op == OP_FREEZE) return 0;
-  if (i->op == OP_CALL && r->kind == VP_REPLICATE) /* an estimate */
+  if (i->op == OP_CALL && !plan_widens_call(v, i)) /* an estimate */
     return cost_call(v->env->target, i->operand_count, COST_THROUGHPUT);
   bool compare = i->op == OP_ICMP || i->op == OP_FCMP;
   struct nvm_type type = compare ? value_type(v->f, inst_operand(v->f, i, 0)) : r->type;
@@ -166,7 +166,9 @@ static struct vp_cost price_of(const struct vector_loop *v, const struct vplan *
   }
   uint32_t times = r->uniform ? 1 : factor * count;
   if (r->group != VP_NO_GROUP && !r->mask) return group_cost(v, p, n, factor * count);
-  cost each = cost_add(access_cost(v, &v->accesses.data[r->access], 1),
+  uint32_t wide = 1; /* elements; the load-store vectorizer merges adjacent lanes of a nest */
+  if (r->align && !r->uniform) wide = r->align / v->accesses.data[r->access].bytes, times /= wide;
+  cost each = cost_add(access_cost(v, &v->accesses.data[r->access], wide),
                        r->mask ? cost_branch(v->env->target, true, COST_THROUGHPUT) : 0);
   return (struct vp_cost){.slots = cost_times(each, times), .accesses = times};
 }
@@ -267,8 +269,10 @@ bool vcost_annotate(const struct vector_loop *v, const struct vplan *p, uint32_t
   *final = *p;
   final->factor = factor, final->count = count;
   final->costs = arena_alloc(v->env->arena, p->recipes.count * sizeof *final->costs);
+  if (p->inner_last) final->inner.slots = VP_BRANCH_SLOTS;
   for (uint32_t n = 0; final->costs && n < p->recipes.count; n++)
-    add_price(&final->total, final->costs[n] = price_of(v, p, n, factor, count));
+    add_price(vplan_in_inner_loop(p, n) ? &final->inner : &final->total,
+              final->costs[n] = price_of(v, p, n, factor, count));
   return final->costs != NULL;
 }
 
@@ -531,7 +535,9 @@ static void choose_epilogue(struct vector_loop *v, const struct vplan *p,
     struct vector_loop with = *v;
     with.max_peeled = 0;
     with.epilogue_factor = factor > 1 ? factor : 0;
-    with.predicated = straight_iterations(v, (factor > 1 ? factor : chunk) - 1);
+    uint32_t step = factor > 1 ? factor : chunk;
+    with.remaining = first == last ? last % step : step - 1;
+    with.predicated = straight_iterations(v, step - 1);
     struct vector_cost price = cost_of_plan(v, p, factor, 1);
     bool requested = forced && factor == bit_floor((uint64_t)forced);
     cost sum = 0;
@@ -540,6 +546,7 @@ static void choose_epilogue(struct vector_loop *v, const struct vplan *p,
     if (!requested && (sum >= least || (forced && factor > 1))) continue;
     least = sum, *best = price;
     v->epilogue_factor = with.epilogue_factor, v->predicated = with.predicated;
+    v->remaining = with.remaining;
   }
   v->peel_straight = v->peel && straight_iterations(v, v->max_peeled);
 }
@@ -653,6 +660,8 @@ enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p) {
   uint32_t chunk = v->factor * v->interleave;
   v->two_versions = v->two_versions && unlike.body < COST_MAX &&
                     stage_cost(&unlike, STAGE_LOOP) < scalar_loop_cost(&c.scalar, chunk);
+  v->own_remainder &= v->remaining != 0;
+  if (v->predicated > v->remaining) v->predicated = v->remaining;
   if (v->factor * v->interleave == 1) return VECTOR_NOT_BENEFICIAL;
   return v->min_iterations > max_iterations(v) - v->scalar_epilogue ? VECTOR_LOW_TRIP_COUNT
                                                                     : VECTOR_OK;

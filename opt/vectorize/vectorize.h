@@ -188,6 +188,7 @@ struct vector_loop {
   bool interleave_disabled; /* the user requests 1, the cost model more */
   bool own_remainder;       /* the last iterations are a stage of their own, not executed by the
                              * scalar loop */
+  uint32_t remaining;       /* their largest number; 0: the vector stages execute all iterations */
   uint32_t predicated;      /* they are straight-line code under conditions, at most this many; 0: a
                              * loop */
   bool peel;                /* peel iterations until peel_group's accesses are aligned */
@@ -282,6 +283,9 @@ uint32_t accesses_pieces(const struct vector_loop *v, uint32_t group, uint32_t l
 
 /* Builds the plan of the loop for a range of factors; false when out of memory. */
 bool plan_build(struct vector_loop *v, uint32_t least, uint32_t most, struct vplan *p);
+
+/* Whether a call is one operation on all lanes, not a call per lane. */
+bool plan_widens_call(const struct vector_loop *v, const struct nvm_inst *i);
 
 /* A final plan: with costs for that factor and interleave count, which are what the decision added
  * up. The copy shares recipes; false when out of memory. */

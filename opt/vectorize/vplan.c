@@ -87,10 +87,14 @@ static const char *check_recipe(const struct vplan *p, const struct nvm_function
   return NULL;
 }
 
+bool vplan_in_inner_loop(const struct vplan *p, uint32_t n) {
+  return n && p->inner_first <= n && n <= p->inner_last;
+}
+
 /* A final plan: its factor is one of the range, and the costs add up. */
 static const char *check_costs(const struct vplan *p, uint32_t *at) {
   uint32_t count = p->count;
-  int64_t sum = 0, accesses = 0;
+  struct vp_cost sums[2] = {{0}, {.slots = p->inner_last ? VP_BRANCH_SLOTS : 0}};
   if (p->factor < p->min_factor || p->factor > p->max_factor || (p->factor & (p->factor - 1)) ||
       count == 0 || (count & (count - 1)))
     return "the factor is not one of the plan";
@@ -102,10 +106,13 @@ static const char *check_costs(const struct vplan *p, uint32_t *at) {
     if (c->slots < c->computing || c->computing < 0 || (n == 0 && c->slots == 0) ||
         (head && c->slots != 0) || (c->accesses && !vplan_is_access(vplan_recipe(p, n))))
       return "the cost of a recipe is invalid";
-    sum += c->slots, accesses += c->accesses;
+    struct vp_cost *sum = &sums[vplan_in_inner_loop(p, n)];
+    sum->slots += c->slots, sum->accesses += c->accesses;
   }
   *at = 0;
-  return sum != p->total.slots || accesses != p->total.accesses ? "the costs do not add up" : NULL;
+  bool same = sums[0].slots == p->total.slots && sums[0].accesses == p->total.accesses &&
+              sums[1].slots == p->inner.slots && sums[1].accesses == p->inner.accesses;
+  return same ? NULL : "the costs do not add up";
 }
 
 const char *vplan_verify(const struct vplan *p, const struct nvm_function *f, uint32_t *at) {

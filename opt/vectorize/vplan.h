@@ -54,7 +54,9 @@ struct vp_recipe {
   uint32_t reduction; /* REDUCTION: index into the legality's reductions */
 };
 
-enum { VP_ADVANCE_SLOTS = 1, VP_LATCH_SLOTS = 2 }; /* issue slots: count; compare and branch */
+/* Issue slots: count; compare and branch; the branch of an inner loop, whose condition is a recipe.
+ */
+enum { VP_ADVANCE_SLOTS = 1, VP_LATCH_SLOTS = 2, VP_BRANCH_SLOTS = 1 };
 
 /* The price of a recipe, for all lanes and parts. */
 struct vp_cost {
@@ -74,7 +76,8 @@ struct vplan {
   uint32_t inner_condition;         /* of the inner loop's branch */
   uint32_t factor, count; /* a final plan's vectorization factor and interleave count; 0: initial */
   struct vp_cost *costs;  /* of a final plan: by recipe; [0]: loop control */
-  struct vp_cost total;   /* their sum */
+  struct vp_cost total;   /* their sum, except for those of the inner loop */
+  struct vp_cost inner;   /* of an iteration of the inner loop */
   struct arena *arena;
 };
 
@@ -93,6 +96,8 @@ static inline bool vplan_is_access(const struct vp_recipe *r) {
 }
 /* The live-in of that value, appended if there is none; 0 when out of memory. */
 uint32_t vplan_live_in(struct vplan *p, const struct nvm_function *f, struct nvm_value x);
+/* Whether the recipe is one of the inner loop's. */
+bool vplan_in_inner_loop(const struct vplan *p, uint32_t n);
 /* Whether the kind is a header phi. */
 bool vplan_is_phi(enum vp_kind k);
 

@@ -119,8 +119,9 @@ void vreport_success(const struct vector_loop *v) {
   if (v->predicated)
     remark(v->env, REMARK_ANALYSIS, v->f, at, "PredicatedEpilogue",
            "remainder predicated: up to %(Predicated)u iterations", (unsigned)v->predicated);
-  else if (v->hints.predicate == FORCE_ENABLED ||
-           vl_knob(v, KNOB_PREFER_PREDICATE_OVER_EPILOGUE) == 1)
+  else if ((v->remaining || v->scalar_epilogue) &&
+           (v->hints.predicate == FORCE_ENABLED ||
+            vl_knob(v, KNOB_PREFER_PREDICATE_OVER_EPILOGUE) == 1))
     vreport_text(v, REMARK_ANALYSIS, "PredicationAvoided",
                  "remainder not predicated: the scalar loop executes it");
 }
