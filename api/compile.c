@@ -6,6 +6,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "opt/interprocedural/constructors.h"
+#include "opt/interprocedural/internalize.h"
 #include "opt/memory/expand_masked.h"
 #include "opt/remark.h"
 #include "opt/scalar/expand_integers.h"
@@ -83,17 +84,10 @@ static void deliver_remark(void *state, const struct remark *r) {
   to->module->context->remark(to->module->context->remark_user, &p);
 }
 
-/* --whole-program: only kernels and variables are visible to others. */
-static void hide_functions(struct nvm_module *m) {
-  for (uint32_t n = 1; n < m->functions.count; n++) {
-    struct nvm_function *f = m->functions.data[n];
-    if (function_is_declaration(f) || function_is_kernel(f) ||
-        f->symbol.linkage == LINK_AVAILABLE_EXTERNALLY || symbol_is_local(&f->symbol))
-      continue;
-    f->symbol.linkage = LINK_INTERNAL;
-    f->symbol.visibility = VIS_DEFAULT;
-    f->symbol.comdat = 0;
-  }
+/* Whether only kernels and variables are visible to other modules. */
+static bool is_program(const struct nvmini_context *c, const struct nvm_module *m) {
+  if (c->scope != SCOPE_UNKNOWN) return c->scope == SCOPE_PROGRAM;
+  return !c->passes.pipeline.bytes && *c->level != '0' && internalize_is_program(m);
 }
 
 /* Verifies, then runs the passes of the options or of the level. */
@@ -106,7 +100,7 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   const struct nvm_function *only;
   if (status != NVM_OK) return status;
   if (!module_only_function(m, sink, &only)) return NVM_REFUSED;
-  if (c->whole_program) hide_functions(m->ir);
+  if (is_program(c, m->ir) && !internalize(m->ir)) return NVM_OUT_OF_MEMORY;
   if (!link_math(m->ir, m->ir)) return NVM_OUT_OF_MEMORY;
   struct nvm_text triple = module_text(m->ir, m->ir->triple);
   if (!m->ir->has_layout)

@@ -16,6 +16,13 @@
 
 enum phase { PHASE_PARSE, PHASE_VERIFY, PHASE_PASSES, PHASE_CODEGEN, PHASE_COUNT };
 
+/* Who may call the functions of a module. */
+enum scope {
+  SCOPE_UNKNOWN, /* above -O0, only the module itself if it appears to be a whole program */
+  SCOPE_PROGRAM, /* --whole-program: the module itself */
+  SCOPE_MODULE,  /* --device-c: other modules too */
+};
+
 struct nvmini_context {
   struct nvm_allocator allocator; /* the caller's */
   size_t used_bytes, peak_bytes;
@@ -31,7 +38,7 @@ struct nvmini_context {
   void *remark_user;
   struct tgt_options target;
   struct knobs knobs;
-  const char *level;          /* a row of the pipelines: "0" … "3", "s", "z", "max", "mid", "min" */
+  const char *level; /* a row of the pipelines: "0" … "3", "s", "z", "max", "mid", "min" */
   struct pass_options passes; /* texts in `strings`; no pipeline: the level's */
   bool statistics;
   uint64_t nanoseconds[PHASE_COUNT]; /* processor time; with passes.time_passes */
@@ -39,7 +46,7 @@ struct nvmini_context {
   uint32_t error_limit;
   struct diag_policy warnings;
   bool verbose;        /* --asm-verbose */
-  bool whole_program;  /* functions that no kernel calls are removed */
+  uint8_t scope;       /* enum scope */
   uint8_t triple_rule; /* enum triple_rule */
 };
 

@@ -165,8 +165,8 @@ static enum nvmini_status set_option(struct nvmini_context *c, enum option o, co
     case OPT_PRINT_AFTER: return set_text(c, &c->passes.print_after, value);
     case OPT_PRINT_CHANGED: return set_flag(&c->passes.print_changed);
     case OPT_ONLY_FUNCTION: return set_text(c, &c->passes.only_function, value);
-    case OPT_WHOLE_PROGRAM: return set_flag(&c->whole_program);
-    case OPT_DEVICE_C: return c->whole_program = false, NVMINI_OK;
+    case OPT_WHOLE_PROGRAM: return c->scope = SCOPE_PROGRAM, NVMINI_OK;
+    case OPT_DEVICE_C: return c->scope = SCOPE_MODULE, NVMINI_OK;
     case OPT_TRIPLES: return set_triples(c, value);
     case OPT_ASM_VERBOSE: return set_flag(&c->verbose);
     case OPT_WARNING: return set_warning(c, value);

@@ -1,0 +1,14 @@
+/* Functions that only this module calls; see internalize.c. */
+#ifndef NVM_OPT_INTERNALIZE_H
+#define NVM_OPT_INTERNALIZE_H
+
+#include "ir/function.h"
+
+/* Whether the module appears to be a whole program: it has kernels and refers to nothing that
+ * another module would define. */
+bool internalize_is_program(const struct nvm_module *m);
+/* Makes all functions internal but kernels and those that llvm.used or an alias names. False when
+ * out of memory. */
+bool internalize(struct nvm_module *m);
+
+#endif
