@@ -227,6 +227,7 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
   if (status == NVM_OK && r == VECTOR_OK) status = verify_final(&v, &p);
   if (status == NVM_OK && r == VECTOR_OK) status = phase_execute(&v, &p, nest, changed);
   else if (status == NVM_OK && !v.interleave_only) vreport_refusal(&v, r);
+  else if (status == NVM_OK && r == VECTOR_LOW_TRIP_COUNT) vreport_too_few(&v);
   return status;
 }
 

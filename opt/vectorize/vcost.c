@@ -449,7 +449,9 @@ static uint64_t min_iterations(const struct vector_loop *v, const struct vector_
   if (vl_requested_width(v) > 1 || (v->factor == 1 && vl_requested_count(v) > 1)) return chunk;
   if (least < chunk) least = chunk;
   if (v->factor == 1) { /* saves time, not instructions: at most about 5 % more of them */
-    uint64_t many = (uint64_t)(40 * entry_cost(v) / stage_cost(scalar, STAGE_LOOP));
+    bool unchecked = v->exact_trips && v->checks.count == 0;
+    cost entry = entry_cost(v) - (unchecked ? checks_cost(v) : 0);
+    uint64_t many = (uint64_t)(40 * entry / stage_cost(scalar, STAGE_LOOP));
     return many < least ? least : many;
   }
   for (; n > least; n--) {

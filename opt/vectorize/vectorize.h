@@ -299,11 +299,13 @@ enum tgt_operation_index vcost_operation(enum op op);
 /* Phases 4 to 6: chooses factor, interleave count and epilogue, and emits remarks about them. */
 enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p);
 
-/* Remarks (vreport.c): a message about the loop; a refusal; a price; the chosen candidate and the
+/* Remarks (vreport.c): a message about the loop; a refusal; that interleaving alone, although it is
+ * cheapest, needs more iterations; a price; the chosen candidate and the
  * next best; that registers limit occupancy to so many warps; a vectorized loop. */
 void vreport_text(const struct vector_loop *v, enum remark_kind kind, const char *name,
                   const char *message);
 void vreport_refusal(const struct vector_loop *v, enum vector_refusal r);
+void vreport_too_few(const struct vector_loop *v);
 void vreport_candidate(const struct vector_loop *v, const struct vector_candidate *c);
 void vreport_choice(const struct vector_loop *v);
 void vreport_occupancy(const struct vector_loop *v, uint32_t warps, uint32_t scalar_warps);

@@ -31,6 +31,12 @@ void vreport_refusal(const struct vector_loop *v, enum vector_refusal r) {
                  "loop not vectorized");
 }
 
+void vreport_too_few(const struct vector_loop *v) {
+  show_refusal(v, VECTOR_LOW_TRIP_COUNT);
+  vreport_text(v, REMARK_MISSED, "MissedDetails",
+               "loop not interleaved: too few iterations for its checks");
+}
+
 void vreport_candidate(const struct vector_loop *v, const struct vector_candidate *c) {
   const struct vector_cost *p = &c->price;
   remark(v->env, REMARK_ANALYSIS, v->f, loop_place(v), "VectorizationCost",
