@@ -311,7 +311,11 @@ static void emit_text(struct asm_call *c, struct nvm_text text) {
   if (!operands || strspn(text.bytes, " \t\r\n;") == text.length) return;
   for (uint32_t n = 0; n < c->count; n++) operands[n] = c->operands[n].operand;
   struct ptx_parse_error error;
-  if (ptx_parse_inline(l->pf, text, operands, c->count, &error)) return;
+  uint32_t first = l->pf->entries.count;
+  if (ptx_parse_inline(l->pf, text, operands, c->count, &error)) {
+    for (; first < l->pf->entries.count; first++) l->pf->entries.data[first].is_inline = true;
+    return;
+  }
   if (error.line && !error.is_fragment) warn_unknown(l, &error);
   ptx_add_text(l->pf, PTX_RAW, asm_text_substitute(l, text, c->operands, c->count));
 }

@@ -250,7 +250,9 @@ enum nvm_status function_lower(struct lower *l, struct nvm_function *f) {
   const bool *rolled = find_rolled_loops(l);
   if (!rolled) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK (f, b) lower_block(l, b, rolled[b.index]);
+  uint32_t single = pf.reg_count[PTX_B64];
   pairs_widen_registers(l);
+  reuse_values(l, single);
   frame_declare(l);
   if (l->is_bug) return NVM_BUG;
   if (l->refused) return NVM_REFUSED;

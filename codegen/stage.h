@@ -31,6 +31,11 @@ void tidy_copies(struct lower *l, uint32_t from, const uint32_t first_temp[PTX_C
  */
 void pairs_widen_registers(struct lower *l);
 
+/* Removes instructions whose result another register of the same stretch of code holds, copies and
+ * unread results; not what inline assembly says. Registers of 64 bits numbered above first_wide may
+ * be those of phis, which pairs_widen_registers() has made. */
+void reuse_values(struct lower *l, uint32_t first_wide);
+
 /* `.loc` before an instruction whose source location differs from the previous one's. */
 void debug_write_location(struct lower *l, struct nvm_inst_id i);
 /* The names of inlined functions that .loc lines refer to, after all functions. */
