@@ -30,7 +30,8 @@ enum { MAX_MEMBERS = 32, MAX_DEPTH = 100 };
 #define AT_EDGE (UINT32_MAX - 1) /* positions after all instructions of a block */
 #define LIVE_OUT UINT32_MAX
 
-/* The last read of a value in a block, at an instruction's number in the block. */
+/* The last read of a value in a block, at an instruction's number in the block: these are even. One
+ * more is a read of a lane that another lane of the result may have been written before. */
 struct live {
   uint32_t block, position;
 };
@@ -236,6 +237,8 @@ static void add_read(struct coalescer *c, struct nvm_value v, struct live at, ui
     if (!VEC_PUSH(&l->function_arena, &c->reads, r)) return;
   }
   if (l->selection[value_index(v)].wanted && !select_moves_lanes((enum op)i->op)) return;
+  if ((i->op == OP_EXTRACTELEMENT || i->op == OP_SHUFFLEVECTOR) && at.position < AT_EDGE)
+    at.position |= 1;
   for (uint32_t k = 0; k < i->operand_count && i->op != OP_PHI; k++)
     add_read(c, select_operand(l, i, k), at, depth + 1);
 }
@@ -245,7 +248,7 @@ static void collect_reads(struct coalescer *c, struct nvm_block b) {
   uint32_t n = 0;
   FOR_EACH_INST (l->f, b, id) {
     const struct nvm_inst *i = function_inst(l->f, id);
-    c->position[id.index] = i->op == OP_PHI ? 0 : ++n;
+    c->position[id.index] = i->op == OP_PHI ? 0 : (n += 2);
     for (uint32_t k = 0; k < i->operand_count && l->selection[id.index].wanted; k++) {
       struct live at = {b.index, n};
       if (i->op == OP_PHI && k % 2) continue;
