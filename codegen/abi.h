@@ -61,6 +61,8 @@ bool abi_may_write_noreturn(const struct lower *l);
 void params_signature(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);
 /* Chooses the block in which each argument that is used is read; false when out of memory. */
 bool params_plan(struct lower *l);
+/* Whether some are read in block b. */
+bool params_are_read(const struct lower *l, struct nvm_block b);
 /* Reads those of block b into registers, or copies them into the frame. */
 void params_read(struct lower *l, struct nvm_block b);
 /* The address of the variable arguments, which llvm.va_start stores. */

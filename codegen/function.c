@@ -39,7 +39,10 @@ static bool plan_labels(struct lower *l) {
   const struct nvm_function *f = l->f;
   l->block_labels = arena_alloc(&l->function_arena, f->blocks.count * sizeof *l->block_labels);
   if (!l->block_labels) return false;
-  FOR_EACH_BLOCK (f, b) l->block_labels[b.index] = ptx_new_label(l->pf, function_block(f, b)->name);
+  for (uint32_t k = 0; k < l->layout_count; k++) {
+    struct nvm_block b = l->layout[k];
+    l->block_labels[b.index] = ptx_new_label(l->pf, function_block(f, b)->name);
+  }
   return true;
 }
 
@@ -49,46 +52,39 @@ static struct nvm_block block_of(const struct lower *l, const struct nvm_inst *i
   return (struct nvm_block){value_index(inst_operand(l->f, i, k))};
 }
 
-/* A jump at the end of `from`, omitted if the target is next. */
+/* The copies of an edge and a jump, which placement_end_block() removes if the target is next. */
 static void emit_jump(struct lower *l, struct nvm_block from, struct nvm_block to) {
   phi_copy_edge(l, from, to);
-  if (function_block(l->f, from)->next.index != to.index) emit_branch(l, l->block_labels[to.index]);
-}
-
-/* A label for the edge from → to: the target itself, or a block of copies to be emitted later. */
-static uint32_t edge_label(struct lower *l, struct nvm_block from, struct nvm_block to, bool *own) {
-  *own = phi_edge_needs_copies(l, from, to);
-  return *own ? emit_new_label(l) : l->block_labels[to.index];
+  emit_branch(l, l->block_labels[to.index]);
 }
 
 static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
   struct nvm_block from = i->block, yes = block_of(l, i, 1), no = block_of(l, i, 2);
-  if (yes.index == no.index) {
+  bool yes_copies = phi_edge_needs_copies(l, from, yes);
+  bool no_copies = phi_edge_needs_copies(l, from, no);
+  bool meet = l->block_labels[yes.index] == l->block_labels[no.index] && !yes_copies && !no_copies;
+  if (yes.index == no.index || meet) {
     emit_jump(l, from, yes);
     return;
   }
   struct ptx_operand condition = ptx_r(value_reg(l, inst_operand(l->f, i, 0), 0));
-  /* Branches to the successor whose edge needs no copies, or that leaves the loop, or that is not
-   * next. */
-  bool yes_copies = phi_edge_needs_copies(l, from, yes);
-  bool no_copies = phi_edge_needs_copies(l, from, no);
-  bool next_is_yes = function_block(l->f, from)->next.index == yes.index;
+  /* Branches to the successor whose edge needs no copies; if both need some, to the one that leaves
+   * the loop, else to the one that stays. */
   bool yes_is_backward = l->block_rank[yes.index] <= l->block_rank[from.index];
-  bool negated = yes_copies != no_copies ? yes_copies : yes_copies ? yes_is_backward : next_is_yes;
+  bool no_is_backward = l->block_rank[no.index] <= l->block_rank[from.index];
+  bool negated = yes_copies != no_copies ? yes_copies
+                 : yes_copies            ? yes_is_backward
+                                         : no_is_backward && !yes_is_backward;
   if (negated) {
     struct nvm_block swap = yes;
     yes = no;
     no = swap;
   }
-  bool own;
-  uint32_t label = edge_label(l, from, yes, &own);
+  bool own = yes_copies && no_copies;
+  uint32_t label = own ? emit_new_label(l) : l->block_labels[yes.index];
   emit_branch_if(l, condition, negated, label);
-  if (!own) {
-    emit_jump(l, from, no);
-    return;
-  }
-  phi_copy_edge(l, from, no);
-  emit_branch(l, l->block_labels[no.index]);
+  emit_jump(l, from, no);
+  if (!own) return;
   ptx_add_label(l->pf, label);
   emit_jump(l, from, yes);
 }
@@ -211,13 +207,15 @@ static bool *find_rolled_loops(struct lower *l) {
   return rolled;
 }
 
-static void lower_block(struct lower *l, struct nvm_block b, bool is_rolled) {
+static void lower_block(struct lower *l, struct nvm_block b, bool is_rolled, uint32_t next) {
   if (b.index != l->f->entry.index) ptx_add_label(l->pf, l->block_labels[b.index]);
   if (is_rolled) ptx_add_text(l->pf, PTX_PRAGMA, (struct nvm_text){"nounroll", strlen("nounroll")});
   verbose_block(l, b);
   params_read(l, b);
+  uint32_t from = l->pf->entries.count;
   FOR_EACH_INST (l->f, b, i)
     if (l->selection[i.index].wanted) lower_one(l, i);
+  placement_end_block(l, from, next);
 }
 
 static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_function *pf) {
@@ -237,11 +235,11 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   ptx_expect(pf, f->insts.count);
   params_signature(l, f, pf);
   if (!dominance_compute(&l->dominance, f, &l->function_arena) ||
-      !loops_compute(&l->loops, f, &l->dominance, &l->function_arena))
+      !loops_compute(&l->loops, f, &l->dominance, &l->function_arena) || !placement_plan(l))
     return false;
   return frame_plan(l) && select_function(l) && plan_registers(l) && plan_labels(l) &&
          phi_plan(l) && verbose_plan(l) && params_plan(l) &&
-         (coalesce_function(l), !l->function_arena.failed);
+         (coalesce_function(l), placement_skip_jumps(l), !l->function_arena.failed);
 }
 
 enum nvm_status function_lower(struct lower *l, struct nvm_function *f) {
@@ -249,7 +247,11 @@ enum nvm_status function_lower(struct lower *l, struct nvm_function *f) {
   if (!legalize_function(f) || !begin_function(l, f, &pf)) return NVM_OUT_OF_MEMORY;
   const bool *rolled = find_rolled_loops(l);
   if (!rolled) return NVM_OUT_OF_MEMORY;
-  FOR_EACH_BLOCK (f, b) lower_block(l, b, rolled[b.index]);
+  for (uint32_t k = 0; k < l->layout_count; k++) {
+    struct nvm_block b = l->layout[k];
+    uint32_t next = k + 1 < l->layout_count ? l->block_labels[l->layout[k + 1].index] : 0;
+    lower_block(l, b, rolled[b.index], next);
+  }
   uint32_t single = pf.reg_count[PTX_B64];
   pairs_widen_registers(l);
   reuse_values(l, single);

@@ -95,6 +95,8 @@ struct lower {
   struct loops loops;
   uint32_t *block_labels;      /* by block */
   uint32_t *block_rank;        /* by block: its position in the layout */
+  struct nvm_block *layout;    /* the blocks to be emitted, in order (placement.c) */
+  uint32_t layout_count;
   struct selection *selection; /* by instruction (select.h) */
   VEC(struct selected_address) addresses;
 

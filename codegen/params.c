@@ -231,8 +231,12 @@ bool params_plan(struct lower *l) {
   return !l->function_arena.failed;
 }
 
+bool params_are_read(const struct lower *l, struct nvm_block b) {
+  return l->params->first[b.index] != 0;
+}
+
 void params_read(struct lower *l, struct nvm_block b) {
-  if (l->params->first[b.index] == 0) return;
+  if (!params_are_read(l, b)) return;
   uint32_t from = l->pf->entries.count;
   for (uint32_t a = l->params->first[b.index]; a; a = l->params->next[a - 1])
     read_argument(l, a - 1);

@@ -130,12 +130,10 @@ bool phi_plan(struct lower *l) {
   if (!e) return false;
   uint32_t blocks = f->blocks.count;
   e->start = arena_alloc(&l->function_arena, (blocks + 1) * sizeof *e->start);
-  l->block_rank = arena_alloc(&l->function_arena, blocks * sizeof *l->block_rank);
-  if (!e->start || !l->block_rank) return false;
-  uint32_t rank = 0;
+  if (!e->start) return false;
   for (int pass = 0; pass < 2; pass++) {
-    FOR_EACH_BLOCK (f, b) {
-      if (pass == 0) l->block_rank[b.index] = rank++;
+    for (uint32_t n = 0; n < l->layout_count; n++) {
+      struct nvm_block b = l->layout[n];
       FOR_EACH_PHI (f, b, i) {
         const struct nvm_inst *phi = function_inst(f, i);
         for (uint32_t k = 0; k < phi->operand_count; k += 2) {

@@ -15,7 +15,15 @@ void legalize_aliases(struct nvm_module *m);
 /* Gives phis and their operands shared registers where their live ranges do not interfere. */
 void coalesce_function(struct lower *l);
 
-/* Groups the operands of phis by edge, and sets l->block_rank. */
+/* Sets l->layout and l->block_rank: the reachable blocks in the order of emission. */
+bool placement_plan(struct lower *l);
+/* Once phis are coalesced: takes blocks that only jump out of the layout. */
+void placement_skip_jumps(struct lower *l);
+/* Removes or inverts the jumps at the end of the entries since `from`; `next`: the label that
+ * follows, 0: none. */
+void placement_end_block(struct lower *l, uint32_t from, uint32_t next);
+
+/* Groups the operands of phis by edge. */
 bool phi_plan(struct lower *l);
 /* Whether the edge from → to needs any copy. */
 bool phi_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
