@@ -34,11 +34,31 @@ static uint32_t value_width(const struct scev_env *e, struct nvm_value v) {
   return t->kind == TY_PTR ? layout_pointer_bits(&e->f->module->layout, t->width) : 0;
 }
 
-/* The order of terms: by loop, symbol, extension; negative, 0 or positive. */
+/* The order of terms: by loop, symbol, factor, extensions; negative, 0 or positive. */
 static int compare_terms(const struct scev_term *a, const struct scev_term *b) {
   if (a->loop != b->loop) return a->loop < b->loop ? -1 : 1;
   if (a->symbol.bits != b->symbol.bits) return a->symbol.bits < b->symbol.bits ? -1 : 1;
-  return (int)a->is_signed - (int)b->is_signed;
+  if (a->factor.bits != b->factor.bits) return a->factor.bits < b->factor.bits ? -1 : 1;
+  return (a->is_signed + 2 * a->factor_signed) - (b->is_signed + 2 * b->factor_signed);
+}
+
+/* Whether a symbol of that sign is sign-extended to `width`. */
+static bool extends_signed(const struct scev_env *e, struct nvm_value symbol, bool is_signed,
+                           uint32_t width) {
+  return is_signed && !value_is_none(symbol) && value_width(e, symbol) < width;
+}
+
+/* The term with its symbols in order. */
+static struct scev_term canonical(const struct scev_env *e, struct scev_term t, uint32_t width) {
+  t.is_signed = extends_signed(e, t.symbol, t.is_signed, width);
+  t.factor_signed = extends_signed(e, t.factor, t.factor_signed, width);
+  bool ordered = t.symbol.bits < t.factor.bits ||
+                 (t.symbol.bits == t.factor.bits && t.is_signed <= t.factor_signed);
+  if (value_is_none(t.factor) || (!value_is_none(t.symbol) && ordered)) return t;
+  struct scev_term swapped = t;
+  swapped.symbol = t.factor, swapped.is_signed = t.factor_signed;
+  swapped.factor = t.symbol, swapped.factor_signed = t.is_signed;
+  return swapped;
 }
 
 /* A number of the sum modulo 2^width. If it changes, the sum wraps. */
@@ -50,8 +70,8 @@ static int64_t wrapped(struct sum *s, nvm_i128 exact) {
 
 static void add_term(const struct scev_env *e, struct sum *s, struct scev_term t) {
   uint32_t k = 0;
-  if (!value_is_none(t.symbol) && value_width(e, t.symbol) >= s->form.width) t.is_signed = false;
   if (t.coefficient == 0) return;
+  t = canonical(e, t, s->form.width);
   while (k < s->count && compare_terms(&s->terms[k], &t) < 0) k++;
   if (k < s->count && compare_terms(&s->terms[k], &t) == 0) {
     s->terms[k].coefficient = wrapped(s, (nvm_i128)s->terms[k].coefficient + t.coefficient);
@@ -74,25 +94,36 @@ static void start_sum(struct sum *s, uint32_t width) {
   s->too_long = false;
 }
 
-/* s += factor * a, times the iteration number of `loop` and times `symbol` if given. */
-static void add_product(const struct scev_env *e, struct sum *s, struct scev a, int64_t factor,
-                        uint32_t loop, struct scev_term symbol) {
+/* *t times `by`, without the coefficients; false if there are too many loops or symbols. */
+static bool multiply_term(struct scev_term *t, struct scev_term by) {
+  if ((t->loop && by.loop) || (!value_is_none(by.symbol) && !value_is_none(t->factor)) ||
+      (!value_is_none(t->symbol) && !value_is_none(by.factor)))
+    return false;
+  if (by.loop) t->loop = by.loop;
+  if (value_is_none(by.symbol)) return true;
+  if (value_is_none(by.factor)) t->factor = t->symbol, t->factor_signed = t->is_signed;
+  else t->factor = by.factor, t->factor_signed = by.factor_signed;
+  t->symbol = by.symbol, t->is_signed = by.is_signed;
+  return true;
+}
+
+/* s += a * by. */
+static void add_product(const struct scev_env *e, struct sum *s, struct scev a,
+                        struct scev_term by) {
   if (a.width == 0) s->too_long = true;
-  struct scev_term one = {.symbol = symbol.symbol, .is_signed = symbol.is_signed, .loop = loop};
-  bool scaled = loop || !value_is_none(symbol.symbol);
-  one.coefficient = wrapped(s, (nvm_i128)a.constant * factor);
+  bool scaled = by.loop || !value_is_none(by.symbol);
+  struct scev_term one = by;
+  one.coefficient = wrapped(s, (nvm_i128)a.constant * by.coefficient);
   if (scaled) add_term(e, s, one);
   else s->form.constant = wrapped(s, (nvm_i128)s->form.constant + one.coefficient);
   for (uint32_t k = 0; k < a.count; k++) {
     struct scev_term t = a.terms[k];
-    s->too_long |= (loop && t.loop) || (!value_is_none(symbol.symbol) && !value_is_none(t.symbol));
-    if (loop) t.loop = loop;
-    if (!value_is_none(symbol.symbol)) t.symbol = symbol.symbol, t.is_signed = symbol.is_signed;
-    t.coefficient = wrapped(s, (nvm_i128)t.coefficient * factor);
+    s->too_long |= !multiply_term(&t, by) || (!value_is_none(t.factor) && !e->splits_products);
+    t.coefficient = wrapped(s, (nvm_i128)t.coefficient * by.coefficient);
     add_term(e, s, t);
   }
   if (!value_is_none(a.base)) {
-    s->too_long |= !value_is_none(s->form.base) || factor != 1 || scaled;
+    s->too_long |= !value_is_none(s->form.base) || by.coefficient != 1 || scaled;
     s->form.base = a.base;
   }
   s->form.no_signed_wrap &= a.no_signed_wrap;
@@ -100,7 +131,7 @@ static void add_product(const struct scev_env *e, struct sum *s, struct scev a, 
 }
 
 static void add_form(const struct scev_env *e, struct sum *s, struct scev a, int64_t factor) {
-  add_product(e, s, a, factor, 0, (struct scev_term){.loop = 0});
+  add_product(e, s, a, (struct scev_term){.coefficient = factor});
 }
 
 /* The sum as a form; width 0 if it is not affine. */
@@ -209,17 +240,19 @@ static struct scev with_flags(struct sum *s, struct scev_env *e, enum scev_mode 
   return finish(e, s);
 }
 
-/* a * b if b is a constant, or a lone symbol and a has no symbols. */
+/* a * b if b is a constant, or a lone symbol and a has no symbols; or all products of their terms.
+ */
 static struct scev product(struct scev_env *e, struct scev a, struct scev b, enum scev_mode mode,
                            uint16_t flags) {
   struct sum s;
   start_sum(&s, a.width);
   bool lone =
       b.count == 1 && b.constant == 0 && b.terms[0].loop == 0 && b.terms[0].coefficient == 1;
-  if (scev_is_constant(b)) add_form(e, &s, a, b.constant);
-  else if (lone && value_is_none(b.base) && value_is_none(a.base))
-    add_product(e, &s, a, 1, 0, b.terms[0]);
-  else s.too_long = true;
+  bool pointers = !value_is_none(b.base) || !value_is_none(a.base);
+  s.too_long = !scev_is_constant(b) && (pointers || !(lone || e->splits_products));
+  if (b.constant || b.count == 0) add_form(e, &s, a, b.constant);
+  for (uint32_t k = 0; k < b.count && !s.too_long; k++) add_product(e, &s, a, b.terms[k]);
+  s.form.no_signed_wrap &= b.no_signed_wrap;
   s.form.no_unsigned_wrap &= b.no_unsigned_wrap;
   return with_flags(&s, e, mode, flags);
 }
@@ -386,7 +419,7 @@ static struct scev compute_phi(struct scev_env *e, struct nvm_value v, enum scev
   add_form(e, &s, get(e, r.start, mode), 1);
   if (mode == SCEV_PLAIN || (mode == SCEV_UNSIGNED && by_flags))
     step = recurrence_step(e, &r, mode, width);
-  add_product(e, &s, step, 1, r.loop, (struct scev_term){.loop = 0});
+  add_product(e, &s, step, (struct scev_term){.loop = r.loop, .coefficient = 1});
   if (mode == SCEV_SIGNED) s.form.no_unsigned_wrap &= up;
   if (mode == SCEV_PLAIN) {
     s.form.no_signed_wrap &= is_signed;
@@ -441,6 +474,8 @@ struct scev scev_form(struct scev_env *e, struct nvm_value v, enum scev_mode mod
   uint32_t at = *memo_place(e, v, mode);
   return at && at != IN_PROGRESS ? e->forms.data[at] : (struct scev){.width = 0};
 }
+
+void scev_split_products(struct scev_env *e) { e->splits_products = true; }
 
 struct scev scev_of(struct scev_env *e, struct nvm_value v) {
   return scev_form(e, v, SCEV_PLAIN);
@@ -527,7 +562,9 @@ bool scev_is_invariant(struct scev_env *e, struct scev a, uint32_t loop) {
   for (uint32_t k = 0; k < a.count; k++) {
     const struct scev_term *t = &a.terms[k];
     if (t->loop >= loop && t->loop < e->loops->data[loop].end) return false;
-    if (!loops_is_invariant(e->loops, e->f, loop, t->symbol)) return false;
+    if (!loops_is_invariant(e->loops, e->f, loop, t->symbol) ||
+        !loops_is_invariant(e->loops, e->f, loop, t->factor))
+      return false;
   }
   return true;
 }

@@ -1,12 +1,14 @@
 /* Affine scalar evolution: integers and pointers as sums over symbols and loop iterations.
  *
- *   value = base + constant + Σ coefficient × symbol × iteration(loop)      (modulo 2^width)
+ *   value = base + constant + Σ coefficient × symbol × factor × iteration(loop)   (modulo 2^width)
  *
  * Example: in `for (i = 0; i < n; i++) a[k * i + 2]`, with 4-byte elements, the address is
  * a + 8 + 4 × k × iteration(loop).
  *
  * - The symbol of a term is a value that is not analyzed further, or none (1). A symbol narrower
  * than `width` is sign- or zero-extended, a wider one truncated.
+ * - The factor is a second symbol, or none (1), only after scev_split_products(); otherwise a
+ *   product of two symbols is a symbol.
  * - The loop of a term multiplies it by the loop's iteration number (0, 1, 2 …); loop 0: not. So
  *   strides are constant or invariant. LLVM's add-recurrence {a,+,b}<L> is a sum with terms of L.
  * - Extensions of a sum are distributed over it only if it provably does not wrap (nsw/nuw, trip
@@ -23,9 +25,11 @@
 
 struct scev_term {
   struct nvm_value symbol; /* none: 1 */
+  struct nvm_value factor; /* none: 1; else not before the symbol in the order of handles */
   bool is_signed;          /* how a narrower symbol is extended; false for other symbols */
-  uint32_t loop;           /* 0: not multiplied by an iteration number */
-  int64_t coefficient;     /* never 0 */
+  bool factor_signed;
+  uint32_t loop;       /* 0: not multiplied by an iteration number */
+  int64_t coefficient; /* never 0 */
 };
 
 struct scev {
@@ -70,6 +74,9 @@ struct scev_env; /* the cached forms and counts of one run of a pass */
 /* NULL when out of memory. */
 struct scev_env *scev_init(const struct nvm_function *f, const struct loops *l,
                            const struct dominance *d, struct arena *arena);
+/* Forms computed from now on have products of two symbols: (i + 1) * n is n + i * n, which can be
+ * compared with i * n. For users that compare forms and need no trip counts. */
+void scev_split_products(struct scev_env *e);
 /* The form of v, valid wherever v is available; cached. */
 struct scev scev_of(struct scev_env *e, struct nvm_value v);
 /* a - b; width 0 if their bases or widths differ or it has too many terms. */

@@ -63,6 +63,11 @@ static struct nvm_value expand_term(struct expander *x, const struct scev_term *
   *negative = t->coefficient < 0 && t->coefficient != INT64_MIN;
   if (*negative) c = 0 - c;
   if (!value_is_none(t->symbol) && value_is_none(v = resized(x, t->symbol, t->is_signed))) return v;
+  if (!value_is_none(t->factor)) {
+    struct nvm_value by = resized(x, t->factor, t->factor_signed);
+    if (value_is_none(by)) return by;
+    v = emit(x, OP_MUL, x->type, v, by, 0);
+  }
   if (t->loop) {
     struct nvm_value n = iteration(x, t->loop);
     if (value_is_none(n)) return n;

@@ -26,6 +26,7 @@ struct scev_env {
       *memo[SCEV_MODES];  /* by instruction: index into forms; 0: none, UINT32_MAX: in progress */
   VEC(struct scev) forms; /* [0]: dummy */
   VEC(struct scev_request) stack;
+  bool splits_products;            /* as scev_split_products() says */
   bool missing;                    /* a form that the current one needs was pushed */
   uint8_t *nonnegative;            /* by instruction: 0 not computed yet, 1 yes, 2 unknown */
   struct remembered_count *counts; /* by loop */

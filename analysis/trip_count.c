@@ -348,8 +348,8 @@ static struct range form_range(const struct scev_env *e, struct scev a) {
   if (!value_is_none(a.base)) return all;
   for (uint32_t k = 0; k < a.count; k++) {
     const struct scev_term *t = &a.terms[k];
-    struct range r = t->loop || value_is_none(t->symbol) ? range_all(0) : range_of(e->f, t->symbol),
-                 part = r;
+    bool lone = !t->loop && !value_is_none(t->symbol) && value_is_none(t->factor);
+    struct range r = lone ? range_of(e->f, t->symbol) : range_all(0), part = r;
     if (r.width == 0 || r.width > a.width) part = all;
     else if (r.width < a.width)
       part = t->is_signed ? range_signed(a.width, r.least, r.most)

@@ -1,31 +1,46 @@
-/* share-addresses: writes an address at a constant distance from an earlier one as an offset.
+/* share-addresses: writes an address as an earlier one plus a constant or a stride.
  *
  * Purpose:   stencils and matrix rows access a[i-1], a[i], a[(i+1)*n+j]: each index is computed,
- *            extended and scaled again, although PTX adds a constant to an address for free.
+ *            extended and scaled again, although PTX adds a constant to an address for free, and
+ *            the next row is one addition away.
  * Algorithm: straight-line strength reduction (LLVM: separate-const-offset-from-gep, n-ary
  *            reassociation, early-cse) on affine forms: a preorder walk of the dominator tree with
  *            a hash table of accessed addresses, by base and terms of their form
- *            (analysis/scev.h). If one is found, the access uses it plus the difference. Only
- *            accessed addresses are used, because they are not poison.
+ *            (analysis/scev.h). If one is found, the access uses it plus the difference. If none
+ *            is, one of the same loop may differ by a constant and a multiple of a symbol, the
+ *            stride, which is computed once, before the outermost loop where it is known;
+ * MAX_STRIDES for each loop, which bounds the registers. Only accessed addresses are used, because
+ *            they are not poison.
  * Requires:  nothing; lsr comes first.
  * Preserves: the control flow.
  * Cost:      linear in accesses (hashing); each looks at MAX_TRIED addresses.
- * Omits:     differences that are not constant; atomics as users.
- * Tests:     check/opt/share-addresses.nvir. */
+ * Omits:     differences by several symbols; atomics as users.
+ * Tests:     check/opt/share-addresses*.nvir. */
 #include "ir/build.h"
 #include "ir/evalint.h"
 #include "ir/gep.h"
 #include "analysis/scev.h"
 #include "opt/passes.h"
 
-enum { MAX_TRIED = 8, MAX_STEPS = 64, MAX_OFFSET = 1 << 23 };
+enum { MAX_TRIED = 8, MAX_STEPS = 64, MAX_OFFSET = 1 << 23, MAX_STRIDES = 4, SLOTS = 1024 };
+/* The least number of instructions that a stride saves, where it exists or is invariant in the
+ * loop, and elsewhere. */
+enum { WORTH_AN_ADDITION = 3, WORTH_A_STRIDE = 4, MAX_SAVED_DEPTH = 6 };
 
 struct address {
   struct scev form;
   struct nvm_value root; /* an address in a register, and the distance from it */
   int64_t offset;
   struct nvm_block block;
-  uint32_t older; /* the next older one in the same slot: index + 1 */
+  uint32_t older, older_relative; /* the next older one in the same slot: index + 1 */
+};
+
+/* A multiple of a symbol in a register. */
+struct stride {
+  struct scev form; /* its only term */
+  struct nvm_value value;
+  struct nvm_block block;
+  uint32_t loop; /* that it was made for */
 };
 
 struct sharer {
@@ -35,7 +50,9 @@ struct sharer {
   struct loops loops;
   struct scev_env *scev;
   VEC(struct address) seen;
-  uint32_t slots[1024]; /* by hash: index + 1 into seen */
+  VEC(struct stride) strides;
+  uint32_t slots[SLOTS];     /* by hash: index + 1 into seen */
+  uint32_t relatives[SLOTS]; /* by hash without lone symbols */
 };
 
 /* Strips up to MAX_STEPS constant offsets. */
@@ -51,12 +68,15 @@ static struct nvm_value root_of(const struct nvm_function *f, struct nvm_value v
   return v;
 }
 
-static uint32_t hash_form(struct scev a) {
-  uint64_t h = hash_mix(a.base.bits, a.count);
-  for (uint32_t k = 0; k < a.count; k++)
-    h = hash_mix(h ^ a.terms[k].symbol.bits,
-                 (uint64_t)a.terms[k].coefficient ^ (uint64_t)a.terms[k].loop << 48);
-  return (uint32_t)(h ^ h >> 32);
+/* A slot for base and terms, or for those that strides do not change. */
+static uint32_t hash_form(struct scev a, bool relative) {
+  uint64_t h = a.base.bits;
+  for (uint32_t k = 0; k < a.count; k++) {
+    const struct scev_term *t = &a.terms[k];
+    if (relative && !t->loop && value_is_none(t->factor)) continue;
+    h = hash_mix(h ^ t->symbol.bits, (uint64_t)t->coefficient ^ (uint64_t)t->loop << 48);
+  }
+  return (uint32_t)(h ^ h >> 32) % SLOTS;
 }
 
 /* Whether block b is in all loops whose iteration numbers the form contains. */
@@ -81,35 +101,149 @@ static const struct address *find(const struct sharer *s, const struct address *
   return NULL;
 }
 
+static uint32_t loop_of(const struct sharer *s, struct nvm_block b) {
+  return s->loops.innermost[b.index];
+}
+
+/* --- strides ---------------------------------------------------------------------------------- */
+
+/* How many instructions compute nothing but v. */
+static uint32_t count_saved(const struct nvm_function *f, struct nvm_value v, uint32_t depth) {
+  const struct nvm_inst *i = value_inst(f, v);
+  uint32_t saved = 1;
+  if (!i || depth == 0 || f->uses.data[value_index(v)] != 1) return 0;
+  bool arithmetic = i->op == OP_GEP || i->op == OP_SEXT || i->op == OP_ZEXT || i->op == OP_SHL ||
+                    i->op == OP_ADD || i->op == OP_SUB || i->op == OP_MUL || i->op == OP_OR;
+  if (!arithmetic) return 0;
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    saved += count_saved(f, inst_operand(f, i, k), depth - 1);
+  return saved;
+}
+
+/* The difference, if it is a constant and a stride; else width 0. */
+static struct scev stride_between(struct sharer *s, const struct address *now,
+                                  const struct address *above) {
+  struct scev d = scev_subtract(s->scev, now->form, above->form);
+  bool near = d.constant + above->offset > -MAX_OFFSET && d.constant + above->offset < MAX_OFFSET;
+  if (d.count != 1 || d.terms[0].loop || !near) d.width = 0;
+  return d;
+}
+
+static const struct stride *known_stride(const struct sharer *s, struct scev wanted,
+                                         struct nvm_block at) {
+  wanted.constant = 0;
+  for (uint32_t k = s->strides.count; k > 0; k--) {
+    const struct stride *known = &s->strides.data[k - 1];
+    if (scev_equal(known->form, wanted) && dominance_dominates(&s->dominance, known->block, at))
+      return known;
+  }
+  return NULL;
+}
+
+/* The terminator of the preheader of the outermost loop around the access in which the stride is
+ * invariant; the access where there is none. */
+static struct nvm_inst_id place_of_stride(const struct sharer *s, struct scev stride,
+                                          struct nvm_inst_id access) {
+  struct nvm_inst_id at = access;
+  uint32_t n = loop_of(s, function_inst(s->f, access)->block);
+  for (; n && scev_is_invariant(s->scev, stride, n); n = s->loops.data[n].parent) {
+    if (block_is_none(s->loops.data[n].preheader)) break;
+    at = block_terminator(s->f, s->loops.data[n].preheader);
+  }
+  return at;
+}
+
+/* Computes a stride for `access`; NULL: it does not pay, or there are too many. */
+static const struct stride *make_stride(struct sharer *s, struct scev form,
+                                        struct nvm_inst_id access, uint32_t saved) {
+  uint32_t loop = loop_of(s, function_inst(s->f, access)->block), count = 0;
+  struct nvm_inst_id at = place_of_stride(s, form, access);
+  if (at.index == access.index && saved < WORTH_A_STRIDE) return NULL;
+  for (uint32_t k = 0; k < s->strides.count; k++) count += s->strides.data[k].loop == loop;
+  form.constant = 0;
+  if (count == MAX_STRIDES) return NULL;
+  struct stride made = {.form = form, .loop = loop, .block = function_inst(s->f, at)->block};
+  made.value = scev_expand(s->scev, s->f, form, at);
+  if (value_is_none(made.value) || !VEC_PUSH(s->env->arena, &s->strides, made)) return NULL;
+  return &s->strides.data[s->strides.count - 1];
+}
+
+/* Writes the address of an access as one above, a stride and a constant: *now gets another root.
+ * False if there is none, or it does not pay. */
+static bool add_stride(struct sharer *s, struct address *now, struct nvm_inst_id access,
+                       uint32_t slot) {
+  uint32_t tried = 0, saved = count_saved(s->f, now->root, MAX_SAVED_DEPTH);
+  const struct address *above = NULL;
+  const struct stride *stride = NULL;
+  struct scev distance = {.width = 0};
+  if (saved < WORTH_AN_ADDITION) return false;
+  for (uint32_t n = s->relatives[slot]; n && !stride && tried++ < MAX_TRIED;) {
+    const struct address *a = &s->seen.data[n - 1];
+    n = a->older_relative;
+    if (loop_of(s, a->block) != loop_of(s, now->block) ||
+        !dominance_dominates(&s->dominance, a->block, now->block) ||
+        !type_equal(value_type(s->f, a->root), value_type(s->f, now->root)))
+      continue;
+    struct scev d = stride_between(s, now, a);
+    if (d.width == 0 || (stride = known_stride(s, d, now->block)) == NULL) {
+      if (d.width && !above) above = a, distance = d;
+      continue;
+    }
+    above = a, distance = d;
+  }
+  if (above && !stride) stride = make_stride(s, distance, access, saved);
+  if (!stride) return false;
+  struct builder at = builder_replacing(s->f, access);
+  struct nvm_value root = builder_gep(&at, above->root, stride->value);
+  if (value_is_none(root)) return false;
+  now->root = root;
+  now->offset = above->offset + distance.constant;
+  return true;
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+static bool remember(struct sharer *s, struct address *now, uint32_t slot, uint32_t relative) {
+  now->older = s->slots[slot];
+  now->older_relative = s->relatives[relative];
+  if (!VEC_PUSH(s->env->arena, &s->seen, *now)) return false;
+  s->slots[slot] = s->relatives[relative] = s->seen.count;
+  return true;
+}
+
+/* Makes the access use root + offset. */
+static bool use_address(struct sharer *s, struct nvm_inst_id access, uint32_t operand,
+                        struct nvm_value root, int64_t offset) {
+  struct builder at = builder_replacing(s->f, access);
+  struct nvm_value to = builder_offset(&at, root, offset);
+  if (value_is_none(to)) return false;
+  inst_set_operand(s->f, access, operand, to);
+  ++*s->env->statistic;
+  return true;
+}
+
 static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand) {
-  struct nvm_function *f = s->f;
-  struct nvm_value v = inst_operand_at(f, access, operand);
-  struct address now = {.block = function_inst(f, access)->block};
-  now.root = root_of(f, v, &now.offset);
+  struct nvm_value v = inst_operand_at(s->f, access, operand);
+  struct address now = {.block = function_inst(s->f, access)->block};
+  now.root = root_of(s->f, v, &now.offset);
   now.form = scev_of(s->scev, now.root);
   now.form.constant = (int64_t)((uint64_t)now.form.constant + (uint64_t)now.offset);
   if (now.form.width == 0 || value_is_none(now.form.base) ||
       !is_within_loops(s, now.form, now.block))
     return true;
-  uint32_t slot = hash_form(now.form) % (sizeof s->slots / sizeof *s->slots);
+  uint32_t slot = hash_form(now.form, false), relative = hash_form(now.form, true);
   const struct address *above = find(s, &now, slot);
   if (!above) {
-    now.older = s->slots[slot];
-    if (!VEC_PUSH(s->env->arena, &s->seen, now)) return false;
-    s->slots[slot] = s->seen.count;
-    return true;
+    bool added = add_stride(s, &now, access, relative);
+    return (!added || use_address(s, access, operand, now.root, now.offset)) &&
+           remember(s, &now, slot, relative);
   }
   uint64_t distance =
       (uint64_t)above->offset + (uint64_t)now.form.constant - (uint64_t)above->form.constant;
   int64_t offset = evalint_sext(now.form.width, distance);
   if (value_equal(above->root, now.root) || offset <= -MAX_OFFSET || offset >= MAX_OFFSET)
     return true;
-  struct builder at = builder_replacing(f, access);
-  struct nvm_value to = builder_offset(&at, above->root, offset);
-  if (value_is_none(to)) return false;
-  inst_set_operand(f, access, operand, to);
-  ++*s->env->statistic;
-  return true;
+  return use_address(s, access, operand, above->root, offset);
 }
 
 enum nvm_status share_addresses_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
@@ -122,6 +256,7 @@ enum nvm_status share_addresses_run(struct nvm_function *f, struct pass_env *env
   s->scev = scev_init(f, &s->loops, &s->dominance, env->arena);
   struct nvm_block *order = dominance_preorder(&s->dominance, f, env->arena);
   if (!s->scev || !order) return NVM_OUT_OF_MEMORY;
+  scev_split_products(s->scev);
   for (uint32_t k = 1; k <= s->dominance.size[f->entry.index]; k++)
     FOR_EACH_INST (f, order[k], i) {
       enum op op = (enum op)function_inst(f, i)->op;

@@ -10,6 +10,7 @@
 struct loop_sample {
   struct nvm_module *m;
   struct nvm_function *f;
+  struct dominance dominance;
   struct loops loops;
   struct scev_env *scev;
 };
@@ -25,6 +26,7 @@ static inline struct loop_sample loop_sample(const char *text) {
   struct loops *l = arena_alloc(&s.m->arena, sizeof *l);
   assert_true(d && l && dominance_compute(d, s.f, &s.m->arena) &&
               loops_compute(l, s.f, d, &s.m->arena));
+  s.dominance = *d;
   s.loops = *l;
   s.scev = scev_init(s.f, l, d, &s.m->arena);
   assert_non_null(s.scev);

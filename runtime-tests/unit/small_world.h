@@ -172,6 +172,13 @@ static inline bool world_form(const struct world_run *r, const struct scev *a, u
       bool is_signed = bits < a->width ? t->is_signed : reading == 1;
       v = is_signed ? evalint_sext(bits, number) : number;
     }
+    if (!value_is_none(t->factor)) {
+      uint32_t bits = world_width(r->f, t->factor);
+      uint16_t number = world_value(r, t->factor);
+      if (number & WORLD_POISON) return false;
+      bool is_signed = bits < a->width ? t->factor_signed : reading == 1;
+      v *= is_signed ? evalint_sext(bits, number) : number;
+    }
     sum += v * t->coefficient * (t->loop ? (int64_t)n : 1);
   }
   *out = sum;

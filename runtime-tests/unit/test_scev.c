@@ -10,13 +10,16 @@ static const char *form_text(const struct loop_sample *s, struct scev a) {
   at += snprintf(out + at, sizeof out - (size_t)at, "%lld", (long long)a.constant);
   for (uint32_t k = 0; k < a.count; k++) {
     const struct scev_term *t = &a.terms[k];
-    bool narrow =
-        t->symbol.bits && type_scalar_bits(&s->m->types, value_type(s->f, t->symbol)) < a.width;
     at += snprintf(out + at, sizeof out - (size_t)at, " + %lld", (long long)t->coefficient);
-    if (t->symbol.bits)
-      at += snprintf(out + at, sizeof out - (size_t)at, "*%s%s%s",
-                     narrow ? (t->is_signed ? "s(" : "z(") : "", name_of(s, t->symbol),
-                     narrow ? ")" : "");
+    for (int n = 0; n < 2; n++) {
+      struct nvm_value symbol = n ? t->factor : t->symbol;
+      if (!symbol.bits) continue;
+      bool narrow = type_scalar_bits(&s->m->types, value_type(s->f, symbol)) < a.width;
+      bool is_signed = n ? t->factor_signed : t->is_signed;
+      at +=
+          snprintf(out + at, sizeof out - (size_t)at, "*%s%s%s",
+                   narrow ? (is_signed ? "s(" : "z(") : "", name_of(s, symbol), narrow ? ")" : "");
+    }
     if (t->loop) at += snprintf(out + at, sizeof out - (size_t)at, "*i%u", t->loop);
   }
   return out;
@@ -48,6 +51,27 @@ static void sums(void **state) {
   expect_form(&s, "back", "5 + 1*x");
   expect_form(&s, "g", "%p + 48 + 8*s(x) + 40*w");
   expect_form(&s, "xy", "0 + 1*xy");
+  module_destroy(s.m);
+}
+
+/* Rows of a matrix: (x + 1) * y is x * y + y where nothing wraps. */
+static void products_of_symbols(void **state) {
+  (void)state;
+  struct loop_sample s = loop_sample(
+      "define void @f(i32 %x, i32 %y, i64 %w) {\n  %row = mul nsw i32 %y, %x\n"
+      "  %at = sext i32 %row to i64\n  %x1 = add nsw i32 %x, 1\n  %below = mul nsw i32 %x1, %y\n"
+      "  %next = sext i32 %below to i64\n  %other = mul i32 %x1, %y\n"
+      "  %wraps = sext i32 %other to i64\n  %square = mul i64 %next, %w\n"
+      "  %cube = mul i64 %square, %w\n  ret void\n}\n");
+  expect_form(&s, "next", "0 + 1*s(below)");
+  s.scev = scev_init(s.f, &s.loops, &s.dominance, &s.m->arena);
+  scev_split_products(s.scev);
+  expect_form(&s, "at", "0 + 1*s(x)*s(y)");
+  expect_form(&s, "next", "0 + 1*s(x)*s(y) + 1*s(y)");
+  expect_form(&s, "other", "0 + 1*x*y + 1*y");
+  expect_form(&s, "wraps", "0 + 1*s(other)");
+  expect_form(&s, "square", "0 + 1*square");
+  expect_form(&s, "cube", "0 + 1*w*square");
   module_destroy(s.m);
 }
 
@@ -320,6 +344,7 @@ static void many_terms_and_long_chains(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(sums),
+                                     cmocka_unit_test(products_of_symbols),
                                      cmocka_unit_test(constants_that_wrap),
                                      cmocka_unit_test(recurrences),
                                      cmocka_unit_test(trip_counts),
