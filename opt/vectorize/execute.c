@@ -176,6 +176,28 @@ static uint16_t kept_flags(const struct executor *x, const struct vp_recipe *r) 
   return flags & (uint16_t) ~(INST_NUW | INST_NSW | INST_EXACT | INST_DISJOINT);
 }
 
+void x_copy_attachments(struct executor *x, struct nvm_inst_id from, struct nvm_value to) {
+  struct nvm_function *f = x->v->f;
+  if (x->failed || value_kind(to) != VALUE_INST) return;
+  f->attachments.data[value_index(to)] =
+      module_share_attachments(f->module, f->attachments.data[from.index]);
+}
+
+/* Gives `to`, which computes what `from` computes, its metadata: in an outer loop all, else !fpmath
+ * alone, since others describe results of lanes that a condition selects. */
+static void copy_result_metadata(struct executor *x, struct nvm_inst_id from, struct nvm_value to) {
+  struct nvm_module *m = x->v->f->module;
+  uint32_t *chains = x->v->f->attachments.data;
+  if (x->failed || value_kind(to) != VALUE_INST || !chains[from.index]) return;
+  if (x->p->nested) {
+    x_copy_attachments(x, from, to);
+    return;
+  }
+  struct nvm_str kind = module_str(m, "fpmath");
+  struct nvm_meta accuracy = module_attachment(m, chains[from.index], kind);
+  if (accuracy.index) x->failed |= !module_attach(m, &chains[value_index(to)], kind, accuracy);
+}
+
 enum { MAX_OPERANDS = 68 };
 
 static struct nvm_value widen_one(struct executor *x, const struct vp_recipe *r, uint32_t part) {
@@ -188,18 +210,15 @@ static struct nvm_value widen_one(struct executor *x, const struct vp_recipe *r,
     operands[1] = x_emit(x, OP_SELECT, 0, x_wide(x, r->type), choice, 3, 0);
   }
   struct nvm_inst old = *vl_inst(x->v, r->inst);
-  if (old.op == OP_CALL && x->factor > 1) return emit_call(x, &old, operands, r->operand_count);
-  if (old.op == OP_CALL) operands[r->operand_count] = call_callee(x->v->f, &old);
+  if (old.op == OP_CALL && x->factor == 1) operands[r->operand_count] = call_callee(x->v->f, &old);
   uint32_t count = r->operand_count + (old.op == OP_CALL);
   struct nvm_type type = r->narrowed ? r->type : old.type;
-  return x_emit(x, (enum op)old.op, kept_flags(x, r), x_wide(x, type), operands, count, old.aux);
-}
-
-void x_copy_attachments(struct executor *x, struct nvm_inst_id from, struct nvm_value to) {
-  struct nvm_function *f = x->v->f;
-  if (x->failed || value_kind(to) != VALUE_INST) return;
-  f->attachments.data[value_index(to)] =
-      module_share_attachments(f->module, f->attachments.data[from.index]);
+  struct nvm_value made =
+      old.op == OP_CALL && x->factor > 1
+          ? emit_call(x, &old, operands, r->operand_count)
+          : x_emit(x, (enum op)old.op, kept_flags(x, r), x_wide(x, type), operands, count, old.aux);
+  copy_result_metadata(x, r->inst, made);
+  return made;
 }
 
 static struct nvm_value replicate_one(struct executor *x, const struct vp_recipe *r, uint32_t part,
@@ -212,7 +231,7 @@ static struct nvm_value replicate_one(struct executor *x, const struct vp_recipe
   if (old.op == OP_CALL) operands[count++] = call_callee(x->v->f, &old);
   struct nvm_value made = x_emit(x, (enum op)old.op, kept_flags(x, r),
                                  r->narrowed ? r->type : old.type, operands, count, old.aux);
-  if (x->p->nested) x_copy_attachments(x, r->inst, made);
+  copy_result_metadata(x, r->inst, made);
   return made;
 }
 
