@@ -10,6 +10,7 @@
  * so that registers cost by the warps that they displace (the occupancy cliff), and wide or
  * interleaved loads gain by the waiting they save. Sums saturate. The interleave count follows
  * cicc's formula. */
+#include "analysis/launch_bounds.h"
 #include "ir/evalint.h"
 #include "opt/vectorize/vectorize.h"
 
@@ -211,30 +212,10 @@ static uint32_t live_registers(const struct vector_loop *v, const struct vplan *
   return most;
 }
 
-/* Threads per block: the product of .maxntid if given, otherwise 0. */
-static uint32_t block_threads(const struct vector_loop *v) {
-  const struct nvm_module *m = v->f->module;
-  struct nvm_str key = strtab_find(&m->strings, "nvvm.maxntid", 12);
-  const struct attr_table_data *a = &m->attributes;
-  const struct nvm_attr *bounds =
-      key.index ? attrset_find_string(a, attrlist_info(a, v->f->attributes)->function, key) : NULL;
-  if (!bounds) return 0;
-  struct nvm_text t = module_text(m, bounds->str2);
-  uint64_t product = 1, number = 0;
-  for (size_t k = 0; k <= t.length; k++) {
-    bool digit = k < t.length && t.bytes[k] >= '0' && t.bytes[k] <= '9';
-    if (digit && number < 100000) number = number * 10 + (uint64_t)(t.bytes[k] - '0');
-    if (!digit && number && product < 100000) product *= number;
-    if (!digit) number = 0;
-  }
-  uint32_t most = 1024;
-  return product < most ? (uint32_t)product : most;
-}
-
 /* Without launch bounds, other resources (shared memory, the size of the grid, other code of the
  * kernel) are assumed to limit occupancy to half. */
 static struct occupancy_use use_of(const struct vector_loop *v, uint32_t registers) {
-  struct occupancy_use use = {.threads_per_block = block_threads(v),
+  struct occupancy_use use = {.threads_per_block = v->block_threads,
                               .registers_per_thread = registers};
   const struct tgt_cpu *cpu = v->env->target->cpu;
   if (use.threads_per_block) return use;
@@ -631,6 +612,7 @@ static void report_occupancy(const struct vector_loop *v, const struct choice *c
 enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p) {
   v->assumed_trips =
       v->exact_trips && v->exact_trips < ASSUMED_TRIPS ? v->exact_trips : ASSUMED_TRIPS;
+  v->block_threads = launch_bounds_threads(v->f);
   struct choice c = {.scalar = cost_of_plan(v, p, 1, 1)};
   uint32_t most = max_factor(v);
   int64_t requested = vl_requested_width(v);

@@ -182,6 +182,7 @@ struct vector_loop {
   /* The choice. */
   VEC(struct vector_candidate)
   candidates;             /* in the order in which they were priced, the scalar loop first */
+  uint32_t block_threads; /* launch bounds: threads of a block at most; 0: not bounded */
   uint64_t assumed_trips; /* iterations for which they are priced */
   uint32_t factor, interleave, epilogue_factor;
   bool interleave_only;     /* too few iterations for vectors */
