@@ -149,6 +149,7 @@ help:
 	@echo 'make check-effects  stores, barriers, atomics that clang keeps and we lose; MODULES=folder of .ll files'
 	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
 	@echo 'make bench-compile  IR to PTX beside clang -O3, and how time grows with size; MODULES=folder'
+	@echo 'make bench-gpu      kernels on a GPU in the code of four compilers; FOLDER=where to keep it, SOURCES=folder'
 	@echo 'make bench-executed  instructions that kernels of real modules execute, beside clang -O3; MODULES=folder'
 	@echo 'make fuzz-diff      execute random kernels in many ways and compare; N=500 SEED=0 HOST=3'
 	@echo 'make fuzz-cuda      execute random CUDA kernels through clang in many ways; N=500 SEED=0'
@@ -345,7 +346,14 @@ check-random: all
 check-kernels: all $B/libinternal.a
 	@$(PYTHON) runtime-tests/peers/check_kernels.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(KERNELS_ARGUMENTS)
 
-.PHONY: bench-executed
+.PHONY: bench-gpu bench-executed
+# Three steps, so that the first can be done on another machine than the second (see bench/gpu.py).
+bench-gpu: release
+	@$(PYTHON) runtime-tests/bench/gpu.py prepare $(or $(FOLDER),$(error FOLDER=where to keep codes and results)) \
+	  --nvmini build/release/nvmini $(if $(SOURCES),--sources $(SOURCES)) $(BENCH_ARGUMENTS)
+	@$(FOLDER)/gpu_bench $(FOLDER)/plan $(FOLDER)/results
+	@$(PYTHON) runtime-tests/bench/gpu.py report $(FOLDER)
+
 bench-executed: all $B/libinternal.a
 	@$(PYTHON) runtime-tests/bench/executed.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(BENCH_ARGUMENTS)
 

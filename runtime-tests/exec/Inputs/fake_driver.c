@@ -1,6 +1,7 @@
-/* A driver library whose GPU is the simulator: what `nvmini run --on gpu` asks of libcuda.so.1,
- * done by running the PTX with nvmini in the folder $FAKE_DRIVER. With $FAKE_DRIVER_WRONG the first
- * byte that the kernel leaves is another one, with $FAKE_DRIVER_FAULT=NAME the function NAME fails.
+/* A driver library whose GPU is the simulator: what `nvmini run --on gpu` and bench/gpu_bench.c ask
+ * of libcuda.so.1, done by running the PTX with nvmini in the folder $FAKE_DRIVER. With
+ * $FAKE_DRIVER_WRONG the first byte that the kernel leaves is another one, with
+ * $FAKE_DRIVER_FAULT=NAME the function NAME fails.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -26,6 +27,19 @@ int cuDevicePrimaryCtxRetain(void **context, int device) {
   return (void)device, *context = memory, fault("cuDevicePrimaryCtxRetain");
 }
 int cuCtxSetCurrent(void *context) { return context != memory; }
+int cuDeviceGetName(char *name, int room, int device) {
+  return (void)device, snprintf(name, (size_t)room, "the simulator"), 0;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  return (void)device, *value = attribute, 0;
+}
+int cuModuleUnload(void *module) { return module != text; }
+int cuEventCreate(void **event, unsigned flags) { return (void)flags, *event = memory, 0; }
+int cuEventRecord(void *event, void *stream) { return (void)stream, event != memory; }
+int cuEventSynchronize(void *event) { return event != memory; }
+int cuEventElapsedTime(float *milliseconds, void *from, void *to) {
+  return *milliseconds = 0.5f, from != memory || to != memory;
+}
 int cuModuleLoadData(void **module, const void *ptx) {
   text = malloc(strlen(ptx) + 1);
   strcpy(text, ptx);
