@@ -7,6 +7,7 @@
  *   icmp       of two addresses with the same base
  *   ptrtoint   of inttoptr, if the widths agree
  *   trunc, and of a tree of 64-bit operations: the tree in 32 bits
+ *   zext       of trunc: a mask
  *   and, or    with undef: 0, -1
  *   br         on a negated condition: successors swapped
  *   call       llvm.expect, the warp size, the address space of a pointer cast from a known one */
@@ -191,12 +192,32 @@ static struct nvm_value build_tree(struct combiner *k, struct nvm_inst_id at, st
   return build_op(k, here, op, 0, TYPE_I32, 0, 2, operands);
 }
 
+/* The operand of a mask or `or` that has all bits of the truncation. */
+static struct nvm_value trunc_of_bits(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  uint64_t low = known_bits_mask(type_scalar_bits(&k->m->types, i->type));
+  struct nvm_type type = i->type;
+  struct nvm_value v = inst_operand(k->f, i, 0);
+  const struct nvm_inst *both = value_inst_of(k->f, v, OP_OR),
+                        *mask = value_inst_of(k->f, v, OP_AND);
+  if (!type_is_int(&k->m->types, type) || (!both && !mask)) return VALUE_NULL;
+  for (uint32_t n = 0; n < 2; n++) {
+    struct known_bits bits = known_bits_of(k->f, inst_operand(k->f, both ? both : mask, n));
+    struct nvm_value rest = inst_operand(k->f, both ? both : mask, 1 - n);
+    if (bits.width && (low & ~(both ? bits.zero : bits.one)) == 0)
+      return build_op(k, root, OP_TRUNC, 0, type, 0, 1, &rest);
+  }
+  return VALUE_NULL;
+}
+
 /* A shift alone only where no truncation is added: PTX has one instruction for 64 bits too. */
 static struct nvm_value trunc_of_tree(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
   struct nvm_type type = i->type;
   struct nvm_value v = inst_operand(k->f, i, 0);
   struct tree tree = {0, 0, 0};
+  struct nvm_value bits = trunc_of_bits(k, root);
+  if (!value_is_none(bits)) return bits;
   if (!type_is_int(&k->m->types, type) || !type_equal(value_type(k->f, v), TYPE_I64) ||
       type_scalar_bits(&k->m->types, type) > 32)
     return VALUE_NULL;
@@ -219,6 +240,24 @@ static struct nvm_value mask_of_tree(struct combiner *k, struct nvm_inst_id root
   struct nvm_value pair[] = {build_tree(k, root, v, 0), make_int(k, TYPE_I32, (uint64_t)mask)};
   if (mask != UINT32_MAX) pair[0] = build_op(k, root, OP_AND, 0, TYPE_I32, 0, 2, pair);
   return build_op(k, root, OP_ZEXT, 0, TYPE_I64, 0, 1, pair);
+}
+
+/* The low bits of x: `x & mask` in x's type if that is not the wider one, which is then extended.
+ * 32 of 64 bits stay a conversion: analyses and mul.wide read such an index. */
+static struct nvm_value zext_of_trunc(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  const struct nvm_inst *cut = value_inst_of(k->f, inst_operand(k->f, i, 0), OP_TRUNC);
+  if (!cut || !type_is_int(&k->m->types, i->type)) return VALUE_NULL;
+  uint32_t low = type_scalar_bits(&k->m->types, cut->type),
+           wide = type_scalar_bits(&k->m->types, i->type);
+  struct nvm_value x = inst_operand(k->f, cut, 0);
+  uint32_t from = type_scalar_bits(&k->m->types, value_type(k->f, x));
+  struct nvm_type type = i->type, narrow = from < wide ? value_type(k->f, x) : type;
+  if (low >= 32 || from > 64 || wide > 64) return VALUE_NULL;
+  struct nvm_value pair[] = {x, make_int(k, narrow, known_bits_mask(low))};
+  if (from > wide) pair[0] = build_op(k, root, OP_TRUNC, 0, narrow, 0, 1, &x);
+  struct nvm_value masked = build_op(k, root, OP_AND, 0, narrow, 0, 2, pair);
+  return from < wide ? build_op(k, root, OP_ZEXT, 0, type, 0, 1, &masked) : masked;
 }
 
 /* --- Undefined operands --- */
@@ -369,6 +408,7 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_ICMP] = icmp_of_addresses,
       [OP_PTRTOINT] = ptrtoint_of_inttoptr,
       [OP_TRUNC] = trunc_of_tree,
+      [OP_ZEXT] = zext_of_trunc,
       [OP_AND] = and_simplify,
       [OP_OR] = or_simplify,
       [OP_EXTRACTELEMENT] = extractelement_of_inserts,
