@@ -3,15 +3,21 @@
  * Purpose:   (x + 1) + i + 2 has two constants that do not fold; (i + a) + b has two loop-invariant
  *            operands that cannot be hoisted.
  * Algorithm: after Briggs and Cooper, "Effective Partial Redundancy Elimination", 1994: trees of
- * one associative and commutative op, whose inner nodes have one use, are flattened. A tree is
- * rebuilt, operands of outer loops first, constants last and folded, if it has two constants, two
- * equal operands that simplify, or two operands of outer loops that are joined through one of an
- * inner loop. Otherwise it keeps its form and flags. Requires:  nothing; licm hoists the invariant
- * part. Preserves: the control flow. Cost:      a tree of n operands n² comparisons, n at most
- * MAX_OPERANDS. Omits:     factoring, which combine does; floats without reassoc and nsz on every
- * op of the tree. New integer sums have no flags. Tests:     check/opt/reassociate.nvir. */
+ *            one associative and commutative op, whose inner nodes have one use, are flattened. A
+ *            tree is rebuilt, operands of outer loops first, constants last and folded, if it has
+ *            two constants, two equal operands that simplify, or two operands of outer loops that
+ *            are joined through one of an inner loop. Otherwise it keeps its form and flags, and so
+ *            do sums that lsr makes an advancing pointer of because nothing in them wraps. New sums
+ *            have the flags that follow from those of all old ones.
+ * Requires:  nothing; licm hoists the invariant part.
+ * Preserves: the control flow.
+ * Cost:      a tree of n operands n² comparisons, n at most MAX_OPERANDS.
+ * Omits:     factoring, which combine does; floats without reassoc and nsz on every op of the tree.
+ * Tests:     check/opt/reassociate*.nvir. */
 #include "ir/build.h"
-#include "analysis/loops.h"
+#include "ir/evalint.h"
+#include "analysis/known_bits.h"
+#include "analysis/scev.h"
 #include "opt/passes.h"
 
 enum { MAX_OPERANDS = 16 };
@@ -21,14 +27,17 @@ struct tree {
   struct nvm_value leaves[MAX_OPERANDS + 1];
   uint32_t depth[MAX_OPERANDS + 1]; /* loop depth of a leaf; constants: UINT32_MAX */
   uint32_t count;
-  uint16_t flags; /* fast-math flags that all ops have */
+  uint16_t flags; /* fast-math flags, nsw and nuw that all ops have */
 };
 
 struct reassociation {
   struct nvm_function *f;
   struct pass_env *env;
   bool have_loops; /* computed for the first tree */
+  struct dominance dominance;
   struct loops loops;
+  struct scev_env *scev;        /* NULL: not needed yet */
+  struct nvm_inst_id *index_of; /* by instruction: a sext, getelementptr or access that uses it */
 };
 
 static bool may_reorder(const struct nvm_inst *i) {
@@ -64,7 +73,7 @@ static bool flatten(const struct reassociation *s, struct tree *t) {
   struct nvm_value open[MAX_OPERANDS + 1];
   uint32_t depth = 0;
   t->count = 0;
-  t->flags = root->flags & INST_FAST;
+  t->flags = root->flags;
   open[depth++] = inst_operand(s->f, root, 1);
   open[depth++] = inst_operand(s->f, root, 0);
   while (depth) {
@@ -84,8 +93,7 @@ static bool flatten(const struct reassociation *s, struct tree *t) {
 
 /* False when out of memory. */
 static bool find_depths(struct reassociation *s, struct tree *t) {
-  struct dominance d;
-  if (!s->have_loops && !flow_loops(s->env->flow, s->f, &d, &s->loops)) return false;
+  if (!s->have_loops && !flow_loops(s->env->flow, s->f, &s->dominance, &s->loops)) return false;
   s->have_loops = true;
   for (uint32_t k = 0; k < t->count; k++) t->depth[k] = loop_depth(s, t->leaves[k]);
   return true;
@@ -138,6 +146,37 @@ static bool sort_leaves(struct tree *t) {
   return constants > 1 || (moved && outer > 1);
 }
 
+static bool all_nonnegative(const struct nvm_function *f, const struct tree *t) {
+  for (uint32_t k = 0; k < t->count; k++)
+    if (!known_bits_nonnegative(known_bits_of(f, t->leaves[k]))) return false;
+  return true;
+}
+
+/* Whether the sum of the leaf with the constants, if there is just one other leaf, keeps nsw: the
+ * constants do not wrap. */
+static bool constants_fit(const struct nvm_function *f, const struct tree *t) {
+  nvm_i128 sum = 0;
+  uint32_t width = type_scalar_bits(&f->module->types, value_type(f, t->leaves[0]));
+  if (width > 64 || t->depth[0] == UINT32_MAX) return false;
+  for (uint32_t k = 1; k < t->count; k++) {
+    nvm_u128 bits;
+    if (!const_is_int(f->module, t->leaves[k], &bits)) return false;
+    sum += evalint_sext(width, (uint64_t)bits);
+  }
+  return sum == evalint_sext(width, (uint64_t)sum);
+}
+
+/* The flags that new ops keep. Parts of a sum that does not wrap do not wrap as unsigned numbers,
+ * and as signed ones if none is negative. */
+static uint16_t kept_flags(const struct nvm_function *f, const struct tree *t, enum op op) {
+  uint16_t kept = INST_FAST | INST_DISJOINT;
+  if (op == OP_FADD || op == OP_FMUL) return t->flags & INST_FAST;
+  if (op == OP_ADD) kept |= INST_NUW;
+  if (op == OP_ADD && (t->flags & INST_NSW) && (constants_fit(f, t) || all_nonnegative(f, t)))
+    kept |= INST_NSW;
+  return op == OP_ADD || op == OP_OR ? t->flags & kept : 0;
+}
+
 static struct nvm_value join(struct reassociation *s, const struct tree *t, struct nvm_value a,
                              struct nvm_value b) {
   const struct nvm_inst *root = function_inst(s->f, t->root);
@@ -148,6 +187,7 @@ static struct nvm_value join(struct reassociation *s, const struct tree *t, stru
 
 /* Builds the tree. The root becomes its last op; the old inner nodes are dead. */
 static bool rebuild(struct reassociation *s, struct tree *t) {
+  t->flags = kept_flags(s->f, t, (enum op)function_inst(s->f, t->root)->op);
   while (t->count > 2 && t->depth[t->count - 2] == UINT32_MAX) {
     t->leaves[t->count - 2] = join(s, t, t->leaves[t->count - 2], t->leaves[t->count - 1]);
     t->count--;
@@ -160,6 +200,37 @@ static bool rebuild(struct reassociation *s, struct tree *t) {
   function_inst(s->f, t->root)->flags = t->flags;
   ++*s->env->statistic;
   return true;
+}
+
+/* Whether an access in `block` has an address of which v, extended, is an index. */
+static bool is_index(const struct reassociation *s, struct nvm_inst_id v, struct nvm_block block) {
+  enum { MAX_STEPS = 4 };
+  struct nvm_inst_id user = s->index_of[v.index];
+  if (inst_is_none(user) || function_inst(s->f, user)->op != OP_SEXT) return false;
+  for (uint32_t k = 0; k < MAX_STEPS && !inst_is_none(user); k++) {
+    const struct nvm_inst *i = function_inst(s->f, user);
+    if (inst_address_operand(i) != UINT32_MAX)
+      return s->loops.innermost[i->block.index] == s->loops.innermost[block.index];
+    user = s->index_of[user.index];
+  }
+  return false;
+}
+
+/* Whether the sum is an index that lsr can replace as long as it has its flags: only extended, and
+ * affine in its loop. */
+static bool is_index_of_loop(struct reassociation *s, const struct tree *t) {
+  struct nvm_block block = function_inst(s->f, t->root)->block;
+  uint32_t constants = 0, loop = s->loops.innermost[block.index];
+  for (uint32_t k = 0; k < t->count; k++) constants += t->depth[k] == UINT32_MAX;
+  if (!(t->flags & INST_NSW) || constants > 1 || !loop || s->f->uses.data[t->root.index] != 1 ||
+      !is_index(s, t->root, block))
+    return false;
+  if (!s->scev) s->scev = scev_init(s->f, &s->loops, &s->dominance, s->env->arena);
+  if (!s->scev) return false;
+  scev_split_products(s->scev);
+  struct scev form = scev_of(s->scev, value_of_inst(s->index_of[t->root.index]));
+  struct scev start = scev_at_start(s->scev, form, loop);
+  return !scev_equal(form, start) && scev_is_invariant(s->scev, start, loop);
 }
 
 static bool visit(struct reassociation *s, struct nvm_inst_id id, const uint32_t *user_op) {
@@ -175,7 +246,19 @@ static bool visit(struct reassociation *s, struct nvm_inst_id id, const uint32_t
     t.depth[1] = i->op == OP_AND ? t.depth[0] : UINT32_MAX;
     t.count = 2;
   }
+  if (is_index_of_loop(s, &t)) return true;
   return (!sort_leaves(&t) && !paired) || rebuild(s, &t);
+}
+
+/* Records i as the user of its operands if that leads from an index to an access. */
+static void note_index(struct reassociation *s, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  uint32_t address = inst_address_operand(i);
+  bool computes = i->op == OP_SEXT || i->op == OP_GEP;
+  if (!computes && address == UINT32_MAX) return;
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    if ((computes || k == address) && value_kind(inst_operand(s->f, i, k)) == VALUE_INST)
+      s->index_of[value_index(inst_operand(s->f, i, k))] = id;
 }
 
 enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
@@ -183,10 +266,12 @@ enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bo
   uint64_t before = *env->statistic;
   uint32_t *user_op = arena_alloc(env->arena, f->insts.count * sizeof *user_op);
   VEC(struct nvm_inst_id) nodes = {NULL, 0, 0};
-  if (!user_op) return NVM_OUT_OF_MEMORY;
+  s.index_of = arena_alloc(env->arena, f->insts.count * sizeof *s.index_of);
+  if (!user_op || !s.index_of) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
+      note_index(&s, i);
       if (!may_reorder(inst)) continue;
       for (uint32_t k = 0; k < 2; k++) {
         struct nvm_value v = inst_operand(f, inst, k);
