@@ -11,12 +11,12 @@
  *            call was inlined. If a body is copied into a loop, undef is stored to its variables
  *            first, which forget the last iteration.
  * Inlined:   alwaysinline; internal functions with one call and no other use; callees that cost at
- *            most INLINE_THRESHOLD, plus CONSTANT_BONUS for each use of a constant argument and
- *            FRAME_BONUS for each variable whose address is passed, since only the call keeps it
- *            in memory. Not: noinline, optnone, recursive functions, those that the linker may
- *            replace, variadic ones, kernels, dynamic allocas, musttail, noduplicate calls,
- *            operand bundles, different denormal modes, calls with another function type than the
- *            callee's.
+ *            most INLINE_THRESHOLD (less if there are many calls: MAX_COPIES), plus CONSTANT_BONUS
+ *            for each use of a constant argument and FRAME_BONUS for each variable whose address is
+ *            passed, since only the call keeps it in memory. Not: noinline, optnone, recursive
+ *            functions, those that the linker may replace, variadic ones, kernels, dynamic allocas,
+ *            musttail, noduplicate calls, operand bundles, different denormal modes, calls with
+ *            another function type than the callee's.
  * Rules:     allocas move to the caller's entry block. A byval argument is copied. `tail` is
  *            dropped. Inlined instructions keep their location, inlinedAt the call; those of
  *            functions without a subprogram get the call's; without a location of the call they
@@ -38,8 +38,10 @@
 #include "opt/rewrite.h"
 
 enum {
-  INLINE_THRESHOLD = 80,   /* instructions */
-  HINT_THRESHOLD = 240,    /* of functions marked inlinehint */
+  INLINE_THRESHOLD = 500,  /* instructions; LLVM's for NVPTX: 250 * 11 units, 5 an instruction */
+  MAX_COPIES = 2000,       /* instructions that inlining all calls of a callee may add */
+  COPIES_THRESHOLD = 80,   /* of callees that would add more */
+  HINT_THRESHOLD = 240,    /* of those among them that are marked inlinehint */
   SMALL_THRESHOLD = 25,    /* with -Os or optsize, LLVM's quarter of its limit */
   SMALLEST_THRESHOLD = 5,  /* with -Oz or minsize, LLVM's */
   CONSTANT_BONUS = 5,      /* instructions */
@@ -107,7 +109,7 @@ static uint32_t count_constant_uses(const struct nvm_function *f, const struct n
   FOR_EACH_BLOCK (g, b)
     FOR_EACH_INST (g, b, id) {
       const struct nvm_inst *inst = function_inst(g, id);
-      if (++seen > HINT_THRESHOLD * 2) return uses;
+      if (++seen > INLINE_THRESHOLD * 2) return uses;
       for (uint32_t k = 0; k < inst->operand_count; k++) {
         struct nvm_value v = inst_operand(g, inst, k);
         if (value_kind(v) == VALUE_ARG && value_index(v) < 32)
@@ -117,12 +119,18 @@ static uint32_t count_constant_uses(const struct nvm_function *f, const struct n
   return uses;
 }
 
-/* The cost up to which g is inlined into f. */
-static uint32_t threshold_of(const struct inliner *l, const struct nvm_function *g) {
-  static const uint32_t by_size_effort[] = {INLINE_THRESHOLD, SMALL_THRESHOLD, SMALLEST_THRESHOLD};
+/* Whether inlining all calls of the callee adds few instructions to the module. */
+static bool has_few_copies(const struct call_node *callee) {
+  return (uint64_t)callee->size * (callee->uses - !callee->kept) <= MAX_COPIES;
+}
+
+/* The cost up to which the callee is inlined. */
+static uint32_t threshold_of(const struct inliner *l, uint32_t callee) {
   unsigned effort = pass_size_effort(l->env, l->f);
-  if (effort == 0 && function_attribute(g, ATTR_INLINEHINT)) return HINT_THRESHOLD;
-  return by_size_effort[effort];
+  if (effort) return effort == 1 ? SMALL_THRESHOLD : SMALLEST_THRESHOLD;
+  if (has_few_copies(&l->graph->nodes[callee])) return INLINE_THRESHOLD;
+  return function_attribute(l->m->functions.data[callee], ATTR_INLINEHINT) ? HINT_THRESHOLD
+                                                                           : COPIES_THRESHOLD;
 }
 
 /* The number of arguments that point to variables of the frame. */
@@ -141,7 +149,7 @@ static uint32_t count_passed_variables(const struct nvm_function *f, const struc
 static uint32_t threshold_here(const struct inliner *l, const struct nvm_inst *i, uint32_t callee) {
   const struct nvm_function *g = l->m->functions.data[callee];
   uint32_t size = l->graph->nodes[callee].size;
-  uint32_t threshold = threshold_of(l, g) + FRAME_BONUS * count_passed_variables(l->f, i);
+  uint32_t threshold = threshold_of(l, callee) + FRAME_BONUS * count_passed_variables(l->f, i);
   if (size <= threshold || size > threshold * 2) return threshold;
   return threshold + CONSTANT_BONUS * count_constant_uses(l->f, i, g);
 }
@@ -183,16 +191,25 @@ struct verdict {
 static struct verdict decide(const struct inliner *l, const struct nvm_inst *i, uint32_t callee,
                              uint32_t caller_size) {
   const struct nvm_function *g = l->m->functions.data[callee];
+  uint32_t base = threshold_of(l, callee);
   if (function_attribute(g, ATTR_ALWAYSINLINE) || call_attribute(l->f, i, ATTR_ALWAYSINLINE))
-    return (struct verdict){true, threshold_of(l, g), ": it is marked alwaysinline"};
+    return (struct verdict){true, base, ": it is marked alwaysinline"};
   bool only = is_only_use(l, callee);
   if (caller_size > (only ? MAX_CALLER_SIZE_OF_ONLY_USE : MAX_CALLER_SIZE))
-    return (struct verdict){false, threshold_of(l, g), ": the caller is too large"};
-  if (only) return (struct verdict){true, threshold_of(l, g), ": it is its only call"};
+    return (struct verdict){false, base, ": the caller is too large"};
+  if (only) return (struct verdict){true, base, ": it is its only call"};
   struct verdict v = {.threshold = threshold_here(l, i, callee), .reason = ""};
   v.inlined = l->graph->nodes[callee].size <= v.threshold;
   if (v.inlined) v.reason = ": constant arguments or addresses of variables raise the threshold";
   return v;
+}
+
+/* The reason that the remark states; "": cost and threshold say it. */
+static const char *stated_reason(const struct inliner *l, uint32_t callee, struct verdict v) {
+  const struct call_node *c = &l->graph->nodes[callee];
+  if (v.inlined == (c->size > threshold_of(l, callee))) return v.reason;
+  bool few = v.inlined || c->size > INLINE_THRESHOLD || pass_size_effort(l->env, l->f) > 0;
+  return few || has_few_copies(c) ? "" : ": its calls are too many for the usual threshold";
 }
 
 /* Whether to inline a call; emits the remark. */
@@ -216,7 +233,7 @@ static bool should_inline(const struct inliner *l, struct call call, uint32_t ca
            "'%(Callee)t' %s into '%(Caller)t' with (cost=%(Cost)u, "
            "threshold=%(Threshold)u)%(Reason)s",
            callee, v.inlined ? "inlined" : "not inlined", caller, size, v.threshold,
-           v.inlined == (size > threshold_of(l, g)) ? v.reason : "");
+           stated_reason(l, call.callee, v));
   return v.inlined;
 }
 
