@@ -385,6 +385,7 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
   struct manager g = {.env = {.module = m,
                               .target = target,
                               .knobs = options->knobs,
+                              .warnings = sink,
                               .size_effort = pipeline_size_effort(options->level),
                               .draw = options->draw,
                               .draw_state = options->draw_state,

@@ -21,6 +21,7 @@ struct pass_env {
   const char *pass;    /* the running pass's name */
   const struct knobs *knobs;
   const struct remark_sink *remarks; /* for remark() of opt/remark.h; NULL: disabled */
+  struct diag_sink *warnings;        /* for remark_warn() */
   void (*draw)(void *state, struct nvm_text text); /* receives vectorization plans; may be NULL */
   void *draw_state;
   bool draw_graphs;  /* in Graphviz format */

@@ -79,6 +79,15 @@ void remark(const struct pass_env *env, enum remark_kind kind, const struct nvm_
   arena_reset(env->remarks->arena);
 }
 
+void remark_warn(const struct pass_env *env, const struct nvm_function *f, struct nvm_inst_id at,
+                 enum diag_id id, const char *text) {
+  uint64_t begin = at.index ? f->positions.data[at.index] : 0;
+  struct diag_range range = {f->symbol.where.source, begin, begin + 1};
+  struct diag *d =
+      diag_report_s(env->warnings, id, begin ? range : f->symbol.where, text, NULL, NULL);
+  if (d) d->function = module_text(f->module, f->symbol.name);
+}
+
 struct nvm_inst_id remark_at_block(const struct nvm_function *f, struct nvm_block b) {
   struct nvm_inst_id placed = block_terminator(f, b);
   FOR_EACH_INST (f, b, i) {

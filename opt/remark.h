@@ -42,6 +42,10 @@ static inline bool remark_enabled(const struct pass_env *env) { return env->rema
 void remark(const struct pass_env *env, enum remark_kind kind, const struct nvm_function *f,
             struct nvm_inst_id at, const char *name, const char *format, ...);
 
+/* Reports a warning about f at an instruction, with `text` as %0. */
+void remark_warn(const struct pass_env *env, const struct nvm_function *f, struct nvm_inst_id at,
+                 enum diag_id id, const char *text);
+
 /* The first instruction of b that has a location, or its terminator. */
 struct nvm_inst_id remark_at_block(const struct nvm_function *f, struct nvm_block b);
 

@@ -31,6 +31,7 @@
 #include "opt/cfg/cfg.h"
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
+#include "opt/remark.h"
 
 /* In instructions: LLVM's limits for this target, a quarter for loops that are not fully unrolled.
  */
@@ -68,6 +69,7 @@ struct plan {
   enum unroll_kind kind;
   uint32_t factor; /* number of copies, original included */
   bool exact;      /* the copy that exits is known */
+  const char *why; /* UNROLL_NOT: the reason, where hints asked for more; NULL: as they ask */
 };
 
 /* Whether the loop indexes a variable of the frame by a variant value: unrolling may promote it to
@@ -113,8 +115,9 @@ static uint64_t iterations_executed(struct unroller *u, uint32_t n, uint64_t wor
              : 0;
 }
 
+static struct plan not_unrolled(const char *why) { return (struct plan){.why = why}; }
+
 static struct plan plan_loop(struct unroller *u, uint32_t n) {
-  struct plan not = {UNROLL_NOT, 0, false};
   struct loop_hint disable = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.disable");
   struct loop_hint count = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.count");
   bool full = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.full").given;
@@ -123,9 +126,10 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
                                loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.enable").given);
   bool convergent;
   uint32_t size;
-  if (disable.given || (count.given && count.value <= 1)) return not ;
+  if (disable.given || (count.given && count.value <= 1)) return not_unrolled(NULL);
   uint32_t largest = hinted ? MAX_BY_PRAGMA : MAX_FULL_FRAME;
-  if (!loop_is_copyable(u->f, &u->nest.loops, n, largest + 2, &convergent, &size)) return not ;
+  if (!loop_is_copyable(u->f, &u->nest.loops, n, largest + 2, &convergent, &size))
+    return not_unrolled("its body is too large or cannot be copied");
   struct trip_count c = scev_trip_count(u->scev, n);
   uint64_t taken, work = size > 2 ? size - 2 : 1,
                   iterations = c.most == UINT64_MAX ? UINT64_MAX : c.most + 1;
@@ -138,14 +142,18 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
     if (executed) iterations = executed, fits = true;
   }
   if (fits && (!count.given || (uint64_t)count.value >= iterations))
-    return (struct plan){UNROLL_FULL, (uint32_t)iterations, number};
+    return (struct plan){UNROLL_FULL, (uint32_t)iterations, number, NULL};
   /* The vectorizer sets this hint on its loops, whose width it has chosen; not on the original
    * loop, which runs few iterations or after a failed check. */
   if (u->only_full || loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.runtime.disable").given)
-    return not ;
-  bool bottom = c.known && u->loop->exiting.index == u->loop->latch.index;
+    return not_unrolled(NULL);
+  bool bottom = u->loop->exiting.index == u->loop->latch.index;
   bool innermost = u->loop->end == n + 1;
-  if (full || (effort > 0 && !hinted) || !bottom || !innermost || iterations == 1) return not ;
+  if (full) return not_unrolled("its trip count is not a constant, or too large");
+  if ((effort > 0 && !hinted) || iterations == 1) return not_unrolled(NULL);
+  if (!innermost) return not_unrolled("a loop in it remains");
+  if (!c.known) return not_unrolled("its trip count is not known before it");
+  if (!bottom) return not_unrolled("the test that ends it is not at its end");
   uint32_t factor = RUNTIME_FACTOR, most = hinted ? MAX_BY_PRAGMA / 32 : MAX_PARTIAL;
   if (count.given) factor = count.value > 128 ? 128 : (uint32_t)count.value;
   else
@@ -153,11 +161,13 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   if (!count.given)
     while (number && factor > 1 && iterations % factor)
       factor /= 2; /* no remainder if the count is known */
-  if (factor <= 1) return not ;
-  if (c.guarded && c.multiple % factor == 0) return (struct plan){UNROLL_EXACT, factor, true};
+  if (factor <= 1) return not_unrolled("two copies of its body are too large");
+  if (c.guarded && c.multiple % factor == 0) return (struct plan){UNROLL_EXACT, factor, true, NULL};
   bool cheap = hinted || !(c.divisor & (c.divisor - 1));
-  if (convergent || !cheap || iterations <= factor) return not ;
-  return (struct plan){UNROLL_RUNTIME, factor, true};
+  if (convergent)
+    return not_unrolled("operations on several threads permit no loop for remaining iterations");
+  if (!cheap || iterations <= factor) return not_unrolled("it has few iterations");
+  return (struct plan){UNROLL_RUNTIME, factor, true, NULL};
 }
 
 /* Folds the branch at the end of a copy's exiting block. */
@@ -427,6 +437,57 @@ static bool keep_rolled(struct unroller *u) {
   return true;
 }
 
+/* --- reports -----------------------------------------------------------------------------------
+ */
+
+static void report_plan(const struct unroller *u, struct plan p) {
+  struct nvm_inst_id at = remark_at_block(u->f, u->loop->header);
+  if (p.kind == UNROLL_FULL)
+    remark(u->env, REMARK_PASSED, u->f, at, "FullyUnrolled",
+           "completely unrolled loop with %(UnrollCount)u iterations", (unsigned)p.factor);
+  else
+    remark(u->env, REMARK_PASSED, u->f, at, "PartialUnrolled",
+           "unrolled loop by a factor of %(UnrollCount)u%s", (unsigned)p.factor,
+           p.kind == UNROLL_RUNTIME ? " with a loop for remaining iterations" : "");
+}
+
+/* Whether hints ask for an unrolling that no pass has done; those that do it set .disable. */
+static bool is_asked(const struct nvm_function *f, struct nvm_meta hints) {
+  struct loop_hint count = loops_hint(f, hints, "llvm.loop.unroll.count");
+  return !loops_hint(f, hints, "llvm.loop.unroll.disable").given &&
+         !loops_hint(f, hints, "llvm.loop.isvectorized").given &&
+         (count.value > 1 || loops_hint(f, hints, "llvm.loop.unroll.enable").given ||
+          loops_hint(f, hints, "llvm.loop.unroll.full").given);
+}
+
+static const char *why_not(struct unroller *u, uint32_t n) {
+  if (block_is_none(u->loop->preheader)) return "it is entered in several ways";
+  if (block_is_none(u->loop->latch)) return "it goes back in several places";
+  if (u->loop->block_count > MAX_BLOCKS) return "its body is too large";
+  struct plan p = plan_loop(u, n);
+  return p.kind == UNROLL_NOT ? p.why : "a loop in it was unrolled too late";
+}
+
+/* Warns of loops that remain although hints ask for their unrolling. */
+static bool warn_of_loops(struct unroller *u) {
+  bool any = false;
+  struct loops *l = &u->nest.loops;
+  for (uint32_t n = 1; n <= l->count; n++) any |= is_asked(u->f, l->data[n].hints);
+  if (!any || pass_size_effort(u->env, u->f) == 2) return true;
+  if (u->changed && !loop_nest_compute(&u->nest, u->f, u->env->arena)) return false;
+  u->executor = NULL;
+  u->scev = scev_init(u->f, l, &u->nest.d, u->env->arena);
+  for (uint32_t n = 1; u->scev && n <= l->count; n++) {
+    u->loop = &l->data[n];
+    u->blocks = l->blocks + u->loop->first_block;
+    const char *why = is_asked(u->f, u->loop->hints) ? why_not(u, n) : NULL;
+    if (why)
+      remark_warn(u->env, u->f, remark_at_block(u->f, u->loop->header), DIAG_LOOP_NOT_UNROLLED,
+                  why);
+  }
+  return u->scev && !u->env->arena->failed;
+}
+
 /* Visits the nest once, inner loops first; *again: a loop has to be visited again. */
 static bool one_round(struct unroller *u, bool *again) {
   struct nvm_function *f = u->f;
@@ -453,6 +514,7 @@ static bool one_round(struct unroller *u, bool *again) {
     if (u->env->arena->failed) return false;
     if (p.kind == UNROLL_NOT || !loop_is_closed(&u->nest, f, n)) continue;
     u->inner_changed[u->loop->parent] = true;
+    report_plan(u, p);
     if (!(p.kind == UNROLL_RUNTIME ? unroll_with_remainder(u, n, p) : unroll(u, n, p)))
       return false;
   }
@@ -468,7 +530,7 @@ static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool on
     again = false;
     if (!one_round(&u, &again)) return NVM_OUT_OF_MEMORY;
   }
-  if (!only_full && !keep_rolled(&u)) return NVM_OUT_OF_MEMORY;
+  if (!only_full && (!keep_rolled(&u) || !warn_of_loops(&u))) return NVM_OUT_OF_MEMORY;
   *changed = u.changed;
   return NVM_OK;
 }

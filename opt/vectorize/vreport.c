@@ -18,6 +18,13 @@ static struct nvm_inst_id refusal_place(const struct vector_loop *v) {
   return at.index && located ? at : loop;
 }
 
+/* The message without its beginning that says what happened. */
+static const char *reason_of(enum vector_refusal r) {
+  static const char what[] = "loop not vectorized: ";
+  const char *message = vector_refusal_messages[r];
+  return strncmp(message, what, sizeof what - 1) == 0 ? message + sizeof what - 1 : message;
+}
+
 void vreport_refusal(const struct vector_loop *v, enum vector_refusal r) {
   show_refusal(v, r);
   if (v->histogram)
@@ -25,6 +32,8 @@ void vreport_refusal(const struct vector_loop *v, enum vector_refusal r) {
                  vector_refusal_messages[VECTOR_HISTOGRAM]);
   remark(v->env, REMARK_ANALYSIS, v->f, refusal_place(v), vector_refusal_tags[r], "%s",
          vector_refusal_messages[r]);
+  if (v->hints.force == FORCE_ENABLED)
+    remark_warn(v->env, v->f, refusal_place(v), DIAG_LOOP_NOT_VECTORIZED, reason_of(r));
   if (v->hints.force == FORCE_ENABLED || r == VECTOR_NOT_BENEFICIAL || r == VECTOR_DISABLED)
     vreport_text(v, REMARK_MISSED,
                  r == VECTOR_DISABLED ? "MissedExplicitlyDisabled" : "MissedDetails",

@@ -117,9 +117,9 @@ def read_body(body, function):
             continue
         opcode = statement.split(None, 1)[0]
         function.opcodes[opcode.split(".")[0]] += 1
-        for kind in kinds_of(opcode):
-            function.kinds[kind] += 1
         operands = statement[len(opcode):]
+        for kind in () if operands.lstrip().startswith("[%SP") else kinds_of(opcode):
+            function.kinds[kind] += 1 # not of a generic store to the frame
         if opcode.startswith("call"):
             callee = re.match(r"\s*(?:\([^)]*\)\s*,\s*)?([%\w$]+)", operands)
             function.calls_indirectly |= callee is not None and callee[1].startswith("%")
