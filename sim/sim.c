@@ -64,6 +64,7 @@ void *sim_memory(struct sim *s, uint64_t address, uint64_t bytes) {
   uint64_t number = object_number(address), offset = in_object(address);
   if (number == 0 || number >= s->objects.count) return NULL;
   struct object *o = &s->objects.data[number];
+  offset -= o->first;
   return offset <= o->size && bytes <= o->size - offset ? o->bytes + offset : NULL;
 }
 

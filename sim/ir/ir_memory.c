@@ -69,8 +69,7 @@ static bool find(struct warp *w, const struct inst *in, const struct ir_value *p
                  unsigned lane, bool is_write, struct access *at) {
   uint64_t address;
   return address_of(w, pointer, lane, &address) &&
-         (memory_find_common(w, lane, address, in->window, in->ir->bytes, in->ir->align, is_write,
-                             at) ||
+         (memory_find_common(w, lane, address, in->window, in->ir->bytes, in->ir->align, at) ||
           memory_find(w, lane, address, in->window, in->ir->bytes, in->ir->align, is_write, at));
 }
 

@@ -40,8 +40,7 @@ static uint64_t effective_address(const struct inst *in, uint64_t register_value
 
 static inline bool find(struct warp *w, unsigned l, uint64_t base, const struct inst *in,
                         unsigned bytes, bool is_write, struct access *at) {
-  return memory_find_common(w, l, base + (uint64_t)in->imm, in->window, bytes, bytes, is_write,
-                            at) ||
+  return memory_find_common(w, l, base + (uint64_t)in->imm, in->window, bytes, bytes, at) ||
          memory_find(w, l, effective_address(in, base), in->window, bytes, bytes, is_write, at);
 }
 

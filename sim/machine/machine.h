@@ -37,6 +37,7 @@ struct sim {
   VEC(struct func *) funcs; /* [0]: none; a code address is index * 16 in WINDOW_CODE */
   uint64_t shared_static;   /* bytes of .shared variables and their gaps */
   VEC(struct shared_variable) shared_variables;
+  VEC(uint32_t) constants; /* objects with addresses of 32 bits, by address */
   struct sim_finding finding;
   struct sim_counts counts;
   struct textbuf output;

@@ -51,13 +51,13 @@ static bool out_of_bounds(struct warp *w, unsigned lane, uint64_t address, unsig
                    number < s->objects.count;
   const struct object *o = in_object ? &s->objects.data[number] : NULL;
   struct nvm_str name = shared ? shared->name : o ? o->name : (struct nvm_str){0};
+  int64_t at = (int64_t)offset - (int64_t)(shared ? shared->address : o ? o->first : 0);
   if (o && o->freed)
     finding_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %U of freed memory", verb,
                    bytes, offset);
   else if (o || shared)
-    finding_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %U of %t, which has %U bytes",
-                   verb, bytes, offset - (shared ? shared->address : 0),
-                   name.index ? symbol_text(s, name) : text_of("a buffer"),
+    finding_report(w, lane, SIM_OUT_OF_BOUNDS, "%s %U bytes at offset %D of %t, which has %U bytes",
+                   verb, bytes, at, name.index ? symbol_text(s, name) : text_of("a buffer"),
                    shared ? shared->size : o->size);
   else if (in_window(address) < (window == WINDOW_LOCAL ? LOCAL_FIRST : 4096) &&
            window != WINDOW_SHARED)
@@ -77,6 +77,7 @@ static bool find_object(struct warp *w, uint64_t address, uint64_t bytes, struct
   uint64_t offset = in_object(address);
   if (number == 0 || number >= s->objects.count) return false;
   struct object *o = &s->objects.data[number];
+  offset -= o->first;
   if (o->freed || offset > o->size || bytes > o->size - offset) return false;
   if (is_write && o->read_only) {
     finding_report(w, lane, SIM_READ_ONLY, "writes to constant memory");
@@ -85,6 +86,19 @@ static bool find_object(struct warp *w, uint64_t address, uint64_t bytes, struct
   *at = (struct access){o->bytes + offset, o->written ? o->written + offset : NULL, &o->shadow,
                         offset, o->size};
   return true;
+}
+
+/* The offset of a constant, with its object's number if it is an address of 32 bits. */
+static uint64_t constant_offset(const struct sim *s, uint64_t offset) {
+  if (object_number(offset) || !s->constants.count) return offset;
+  uint32_t low = 0, high = s->constants.count; /* the last constant that begins at or before it */
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    if (s->objects.data[s->constants.data[middle]].first <= offset) low = middle;
+    else high = middle;
+  }
+  return offset < CONSTANT_FIRST / 2 ? offset
+                                     : memory_object_address(s->constants.data[low]) + offset;
 }
 
 static bool grow_stack(struct warp *w, unsigned lane, uint64_t bytes) {
@@ -163,6 +177,7 @@ bool memory_find(struct warp *w, unsigned lane, uint64_t address, unsigned windo
   } else if (window == WINDOW_CONST) {
     offset = in_window(address);
   }
+  if (window == WINDOW_CONST) offset = constant_offset(w->sim, offset);
   switch (window) {
     case WINDOW_GLOBAL:
     case WINDOW_CONST: found = find_object(w, offset, bytes, at, is_write, lane); break;
@@ -179,11 +194,12 @@ bool memory_find(struct warp *w, unsigned lane, uint64_t address, unsigned windo
   }
   if (w->stopped) return false;
   if (!found || (at->written && in_gap(at->written, bytes)))
-    return out_of_bounds(w, lane, address, window, bytes, is_write);
+    return out_of_bounds(w, lane, window == WINDOW_CONST ? offset : address, window, bytes,
+                         is_write);
   if (offset & (align - 1)) {
     finding_report(w, lane, SIM_MISALIGNED, "%s %U bytes at %s + %U, which is not a multiple of %U",
-                   is_write ? "writes" : "reads", bytes, window_name(window), in_object(offset),
-                   align);
+                   is_write ? "writes" : "reads", bytes, window_name(window),
+                   window == WINDOW_CONST ? at->offset : in_object(offset), align);
     return false;
   }
   return true;

@@ -54,7 +54,7 @@ static inline void memory_put_number(uint8_t *at, uint64_t v, unsigned bytes) {
   for (unsigned i = 0; i < bytes; i++) at[i] = (uint8_t)(v >> (8 * i));
 }
 /* The common cases of memory_find(): an aligned access to the lane's stack, or within a global
- * object. False: use memory_find(). */
+ * object that is no constant. False: use memory_find(). */
 static inline bool memory_find_local(const struct warp *w, unsigned lane, uint64_t offset,
                                      uint64_t bytes, uint64_t align, struct access *at) {
   uint64_t top = w->stack_top[lane];
@@ -67,7 +67,7 @@ static inline bool memory_find_local(const struct warp *w, unsigned lane, uint64
 }
 static inline bool memory_find_common(const struct warp *w, unsigned lane, uint64_t address,
                                       unsigned window, uint64_t bytes, uint64_t align,
-                                      bool is_write, struct access *at) {
+                                      struct access *at) {
   const struct sim *s = w->sim;
   bool is_local =
       window == WINDOW_LOCAL || (window == WINDOW_COUNT && window_of(address) == WINDOW_LOCAL);
@@ -78,8 +78,7 @@ static inline bool memory_find_common(const struct warp *w, unsigned lane, uint6
   if (number - 1 >= s->objects.count - 1 || (window != WINDOW_GLOBAL && window != WINDOW_COUNT))
     return false;
   struct object *o = &s->objects.data[number];
-  if (offset + bytes > o->size || (offset & (align - 1)) != 0 || o->freed ||
-      (is_write && o->read_only))
+  if (offset + bytes > o->size || (offset & (align - 1)) != 0 || o->freed || o->read_only)
     return false;
   *at = (struct access){o->bytes + offset, o->written ? o->written + offset : NULL, &o->shadow,
                         offset, o->size};

@@ -2,7 +2,8 @@
  *
  * A generic address has its window in the top byte. Global and constant objects are 2^36 bytes
  * apart, so that bits 36..55 of an address name its object and no small offset leads into another
- * one. Addresses of the shared, local and param spaces themselves have no window byte. */
+ * one. Addresses of the shared, local and param spaces themselves have no window byte. The offsets
+ * of each constant begin elsewhere, so that the low 32 bits of its address name it too. */
 #ifndef NVM_SIM_MACHINE_SPACE_H
 #define NVM_SIM_MACHINE_SPACE_H
 
@@ -24,6 +25,8 @@ enum { LOCAL_FIRST = 16 }; /* the first local offset: 0 stays null */
  * memory has SHARED_GAP bytes, which keeps the variables in the same banks and lines. */
 enum { SHADOW_WRITTEN = 1, SHADOW_POISON, SHADOW_GAP };
 enum { SHARED_GAP = 128, LOCAL_GAP = 16 };
+/* The first offset of a constant, the distance of two, and their alignment, in bytes. */
+enum { CONSTANT_FIRST = 4096, CONSTANT_GAP = 256 };
 
 static inline enum window window_of(uint64_t address) {
   return (enum window)(address >> WINDOW_SHIFT);
@@ -51,6 +54,7 @@ struct object {
   uint8_t *bytes;
   uint8_t *written; /* shadow byte per byte; NULL: all of it is written */
   uint64_t size;
+  uint64_t first;      /* the offset of its first byte in addresses; 0 except for constants */
   struct nvm_str name; /* {0}: a buffer */
   bool freed, heap, read_only;
   struct shadow shadow;

@@ -22,6 +22,21 @@ bool symbol_add_function(struct sim *s, struct func *f) {
   return VEC_PUSH(&s->arena, &s->funcs, f) && add(s, f->name, symbol);
 }
 
+/* Gives a constant addresses of 32 bits, unless they are used up. */
+static bool place_constant(struct sim *s, uint32_t object, uint64_t align) {
+  struct object *o = &s->objects.data[object];
+  uint64_t at = CONSTANT_FIRST;
+  if (s->constants.count) {
+    const struct object *last = &s->objects.data[s->constants.data[s->constants.count - 1]];
+    at = last->first + last->size + CONSTANT_GAP;
+  }
+  at = align_up(at, align > CONSTANT_GAP ? align : CONSTANT_GAP);
+  o->read_only = true;
+  if (at + o->size > UINT32_MAX) return true;
+  o->first = at;
+  return VEC_PUSH(&s->arena, &s->constants, object);
+}
+
 bool symbol_add_variable(struct sim *s, struct nvm_str name, enum window window, uint64_t bytes,
                          uint64_t align, bool dynamic, struct sim_symbol *symbol) {
   *symbol = (struct sim_symbol){.window = window, .size = bytes};
@@ -34,8 +49,8 @@ bool symbol_add_variable(struct sim *s, struct nvm_str name, enum window window,
   } else {
     uint32_t object = memory_new_object(s, bytes, true, name);
     if (object == 0) return false;
-    s->objects.data[object].read_only = window == WINDOW_CONST;
-    symbol->address = memory_object_address(object);
+    if (window == WINDOW_CONST && !place_constant(s, object, align)) return false;
+    symbol->address = memory_object_address(object) + s->objects.data[object].first;
   }
   return add(s, name, *symbol);
 }
