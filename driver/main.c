@@ -58,10 +58,8 @@ static int help(const struct options *o) {
     return EXIT_DONE;
   }
   enum command c = COMMAND_COUNT;
-  if (o->operand_count > 0 && (c = command_find(o->operands[0])) == COMMAND_COUNT) {
-    fprintf(stderr, "nvmini: error: unknown command '%s' (see `nvmini help`)\n", o->operands[0]);
-    return EXIT_USAGE;
-  }
+  if (o->operand_count > 0 && (c = command_find(o->operands[0])) == COMMAND_COUNT)
+    return options_unknown_command(o->operands[0]);
   options_help(stdout, c);
   return EXIT_DONE;
 }

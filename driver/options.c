@@ -59,13 +59,18 @@ enum command command_find(const char *name) {
 
 enum { LONGEST_WORD = 63 };
 
-/* Ends an error line, with the names nearest to `word` if there are any. */
+/* Ends an error line, with the nearest names if there are any. */
+static void say_nearest(const struct nearest *n) {
+  struct nvm_text best = n->best, also = n->also;
+  if (best.bytes != NULL) fprintf(stderr, "; did you mean '%.*s'", (int)best.length, best.bytes);
+  if (also.bytes != NULL) fprintf(stderr, " or '%.*s'", (int)also.length, also.bytes);
+  fputs(best.bytes != NULL ? "?\n" : "\n", stderr);
+}
+
 static void suggest(const char *word, const char *const *names, size_t count) {
   struct nearest n = nearest_start(text_of(word));
   for (size_t i = 0; i < count; i++) nearest_offer(&n, text_of(names[i]));
-  if (n.best.bytes != NULL) fprintf(stderr, "; did you mean '%s'", n.best.bytes);
-  if (n.also.bytes != NULL) fprintf(stderr, " or '%s'", n.also.bytes);
-  fputs(n.best.bytes != NULL ? "?\n" : "\n", stderr);
+  say_nearest(&n);
 }
 
 int options_unknown(const char *what, const char *word, const char *const *names, size_t count) {
@@ -81,7 +86,7 @@ static int see_help(const char *command) {
   return EXIT_USAGE;
 }
 
-static int unknown_command(const char *word) {
+int options_unknown_command(const char *word) {
   const char *names[COMMAND_COUNT];
   for (int c = 0; c < COMMAND_COUNT; c++) names[c] = commands[c].name;
   size_t length = strlen(word);
@@ -178,18 +183,31 @@ static void find_hint(const char *name, char *hint, size_t size) {
       snprintf(hint, size, "--knob %s=N", name + 1);
 }
 
+/* The options nearest to `name`: our names, else the spellings of other tools, with one dash. */
+static struct nearest nearest_option(enum command c, const char *name) {
+  struct nearest own = nearest_start(text_of(name)),
+                 others = nearest_start(text_of(strncmp(name, "--", 2) == 0 ? name + 1 : name));
+  for (int i = 0; i < OPTION_COUNT; i++) {
+    if (!takes(c, i)) continue;
+    nearest_offer(&own, text_of(options[i].row.name));
+    for (const char *at = options[i].row.llvm; *at; at += *at == '|') {
+      size_t length = strcspn(at, "|");
+      nearest_offer(&others, (struct nvm_text){at, length});
+      at += length;
+    }
+  }
+  return own.best.bytes ? own : others;
+}
+
 static int unknown_option(enum command c, const char *word) {
-  char what[LONGEST_WORD + 1], name[LONGEST_WORD + 1], hint[LONGEST_WORD + 16];
-  const char *names[OPTION_COUNT];
-  size_t length = strcspn(word, "="), count = 0;
+  char name[LONGEST_WORD + 1], hint[LONGEST_WORD + 16];
+  size_t length = strcspn(word, "=");
   snprintf(name, sizeof name, "%.*s", (int)(length < LONGEST_WORD ? length : LONGEST_WORD), word);
-  snprintf(what, sizeof what, "`%s` has no option", commands[c].name);
   find_hint(strncmp(name, "--", 2) == 0 ? name + 1 : name, hint, sizeof hint);
-  for (int i = 0; i < OPTION_COUNT; i++)
-    if (takes(c, i)) names[count++] = options[i].row.name;
-  if (*hint != '\0' && takes(c, OPTION_O3))
-    fprintf(stderr, "nvmini: error: %s '%s'; use %s\n", what, name, hint);
-  else options_unknown(what, name, names, count);
+  fprintf(stderr, "nvmini: error: `%s` has no option '%s'", commands[c].name, name);
+  struct nearest near = nearest_option(c, name);
+  if (*hint != '\0' && takes(c, OPTION_O3)) fprintf(stderr, "; use %s\n", hint);
+  else say_nearest(&near);
   return see_help(commands[c].name);
 }
 
@@ -284,7 +302,7 @@ int options_parse(struct options *o, int argc, char **argv) {
   if (strcmp(first, "--version") == 0) first = "version";
   if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0) first = "help";
   o->command = command_find(first);
-  if (o->command == COMMAND_COUNT) return unknown_command(first);
+  if (o->command == COMMAND_COUNT) return options_unknown_command(first);
   bool only_operands = false;
   for (int at = 2; at < argc; at++) {
     const char *word = argv[at];

@@ -93,5 +93,7 @@ void options_fish_completion(FILE *out);
 
 /* Prints the error `WHAT 'WORD'` with a suggestion from the names; returns EXIT_USAGE. */
 int options_unknown(const char *what, const char *word, const char *const *names, size_t count);
+/* The same for a command. */
+int options_unknown_command(const char *word);
 
 #endif

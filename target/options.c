@@ -160,8 +160,10 @@ enum tgt_status tgt_parse_nvvm_option(struct tgt_options *options, const char *o
     const char *value = option + name + 1;
     if (options->nvvm_given >> o & 1)
       return tgt_fail(error, TGT_REPEATED_OPTION, option, name, NULL);
-    if (takes_value && !is_good_value(options, spelling, value, length - name - 1))
-      return tgt_fail(error, TGT_BAD_OPTION_VALUE, option, length, NULL);
+    if (takes_value && !is_good_value(options, spelling, value, length - name - 1)) {
+      const struct tgt_cpu *near = o == OPT_CPU ? tgt_nearest_cpu(value, length - name - 1) : NULL;
+      return tgt_fail(error, TGT_BAD_OPTION_VALUE, option, length, near ? near->name : NULL);
+    }
     options->nvvm_given |= UINT32_C(1) << o;
     apply_nvvm(options, o, takes_value ? (unsigned)(*value - '0') : 1);
     return TGT_OK;

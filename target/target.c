@@ -224,7 +224,10 @@ void tgt_describe_error(const struct tgt_error *error, char *buffer, size_t size
   struct textbuf b;
   textbuf_init_fixed(&b, buffer, size);
   write_error(&b, error);
-  if (error->nearest) textbuf_format(&b, "; did you mean '%s'?", error->nearest);
+  bool is_arch = error->status == TGT_BAD_OPTION_VALUE; /* -arch=compute_90 */
+  if (error->nearest)
+    textbuf_format(&b, "; did you mean '%s%s'?", is_arch ? "compute_" : "",
+                   error->nearest + (is_arch ? strlen("sm_") : 0));
 }
 
 const char *tgt_action_name(enum tgt_action action) {
