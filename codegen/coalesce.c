@@ -386,41 +386,61 @@ static void share_registers(struct coalescer *c) {
 void coalesce_function(struct lower *l) {
   const struct nvm_function *f = l->f;
   struct arena *arena = &l->function_arena;
-  struct coalescer c = {.l = l, .steps_left = 64 * ((uint64_t)f->insts.count + f->blocks.count)};
+  struct coalescer *c = arena_alloc(arena, sizeof *c);
   uint32_t insts = f->insts.count, blocks = f->blocks.count;
   int32_t method = lower_knob(l, KNOB_USEDESSA);
   bool any = false;
+  l->coalescer = NULL;
   FOR_EACH_BLOCK (f, b) {
     any |= phi_in_block(l, b);
     FOR_EACH_INST (f, b, i) any |= is_assembly(l, i);
   }
-  if (!any || method == 0) return;
-  c.position = arena_alloc(arena, insts * sizeof *c.position);
-  c.number = arena_alloc(arena, insts * sizeof *c.number);
-  c.entered = arena_alloc(arena, blocks * sizeof *c.entered);
-  c.touched = arena_alloc(arena, blocks * sizeof *c.touched);
-  c.slot = arena_alloc(arena, blocks * sizeof *c.slot);
-  if (arena->failed || !VEC_PUSH(arena, &c.candidates, (struct candidate){.members = 1}) ||
-      !VEC_PUSH(arena, &c.reads, (struct read){.next = 0}))
+  if (!c || !any || method == 0) return;
+  *c = (struct coalescer){.l = l, .steps_left = 64 * ((uint64_t)insts + blocks)};
+  c->position = arena_alloc(arena, insts * sizeof *c->position);
+  c->number = arena_alloc(arena, insts * sizeof *c->number);
+  c->entered = arena_alloc(arena, blocks * sizeof *c->entered);
+  c->touched = arena_alloc(arena, blocks * sizeof *c->touched);
+  c->slot = arena_alloc(arena, blocks * sizeof *c->slot);
+  if (arena->failed || !VEC_PUSH(arena, &c->candidates, (struct candidate){.members = 1}) ||
+      !VEC_PUSH(arena, &c->reads, (struct read){.next = 0}))
     return;
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_PHI (f, b, i) {
       const struct nvm_inst *phi = function_inst(f, i);
       if (!l->selection[i.index].wanted) continue;
-      add_candidate(&c, value_of_inst(i));
+      add_candidate(c, value_of_inst(i));
       for (uint32_t k = 0; k < phi->operand_count; k += 2)
-        add_candidate(&c, inst_operand(f, phi, k));
+        add_candidate(c, inst_operand(f, phi, k));
     }
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i)
-      if (l->selection[i.index].wanted && is_assembly(l, i)) add_assembly(&c, i);
-  FOR_EACH_BLOCK (f, b) collect_reads(&c, b);
-  place_results(&c);
-  if (c.steps_left == 0 || arena->failed) return; /* not all reads were found */
-  for (uint32_t n = 1; n < c.candidates.count && !arena->failed; n++) find_live(&c, n);
+      if (l->selection[i.index].wanted && is_assembly(l, i)) add_assembly(c, i);
+  FOR_EACH_BLOCK (f, b) collect_reads(c, b);
+  place_results(c);
+  if (c->steps_left == 0 || arena->failed) return; /* not all reads were found */
+  for (uint32_t n = 1; n < c->candidates.count && !arena->failed; n++) find_live(c, n);
   if (arena->failed) return;
-  join_operands(&c, true);
-  if (method == 2) join_operands(&c, false);
-  share_registers(&c);
-  for (uint32_t n = 0; n < c.assemblies.count; n++) share_results(l, &c.assemblies.data[n]);
+  join_operands(c, true);
+  if (method == 2) join_operands(c, false);
+  share_registers(c);
+  for (uint32_t n = 0; n < c->assemblies.count; n++) share_results(l, &c->assemblies.data[n]);
+  l->coalescer = c;
+}
+
+static bool is_live_into(const struct coalescer *c, const struct candidate *v, struct nvm_block b) {
+  const struct nvm_inst *i = function_inst(c->l->f, v->value);
+  struct live key = {b.index, 0};
+  if (i->block.index == b.index || v->unknown) return i->op == OP_PHI || v->unknown;
+  return v->live_count &&
+         bsearch(&key, &c->live.data[v->live], v->live_count, sizeof key, by_block);
+}
+
+bool coalesce_is_live_into(const struct lower *l, struct nvm_inst_id v, struct nvm_block b) {
+  const struct coalescer *c = l->coalescer;
+  if (!c || !c->number[v.index]) return true;
+  const struct candidate *all = c->candidates.data;
+  for (uint32_t n = all[c->number[v.index]].leader; n; n = all[n].next)
+    if (is_live_into(c, &all[n], b)) return true;
+  return false;
 }

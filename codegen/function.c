@@ -46,58 +46,11 @@ static bool plan_labels(struct lower *l) {
   return true;
 }
 
-/* --- terminators ------------------------------------------------------------------------------ */
-
-static struct nvm_block block_of(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
-  return (struct nvm_block){value_index(inst_operand(l->f, i, k))};
-}
-
-/* The copies of an edge and a jump, which placement_end_block() removes if the target is next. */
-static void emit_jump(struct lower *l, struct nvm_block from, struct nvm_block to) {
-  phi_copy_edge(l, from, to);
-  emit_branch(l, l->block_labels[to.index]);
-}
-
-static void lower_condbr(struct lower *l, const struct nvm_inst *i) {
-  struct nvm_block from = i->block, yes = block_of(l, i, 1), no = block_of(l, i, 2);
-  bool yes_copies = phi_edge_needs_copies(l, from, yes);
-  bool no_copies = phi_edge_needs_copies(l, from, no);
-  bool meet = l->block_labels[yes.index] == l->block_labels[no.index] && !yes_copies && !no_copies;
-  if (yes.index == no.index || meet) {
-    emit_jump(l, from, yes);
-    return;
-  }
-  struct ptx_operand condition = ptx_r(value_reg(l, inst_operand(l->f, i, 0), 0));
-  /* Branches to the successor whose edge needs no copies; if both need some, to the one that leaves
-   * the loop, else to the one that stays. */
-  bool yes_is_backward = l->block_rank[yes.index] <= l->block_rank[from.index];
-  bool no_is_backward = l->block_rank[no.index] <= l->block_rank[from.index];
-  bool negated = yes_copies != no_copies ? yes_copies
-                 : yes_copies            ? yes_is_backward
-                                         : no_is_backward && !yes_is_backward;
-  if (negated) {
-    struct nvm_block swap = yes;
-    yes = no;
-    no = swap;
-  }
-  bool own = yes_copies && no_copies;
-  uint32_t label = own ? emit_new_label(l) : l->block_labels[yes.index];
-  emit_branch_if(l, condition, negated, label);
-  emit_jump(l, from, no);
-  if (!own) return;
-  ptx_add_label(l->pf, label);
-  emit_jump(l, from, yes);
-}
-
-static void lower_br(struct lower *l, const struct nvm_inst *i) {
-  emit_jump(l, i->block, block_of(l, i, 0));
-}
+/* --- the walk --------------------------------------------------------------------------------- */
 
 static void lower_unreachable(struct lower *l) {
   emit0(l, lower_knob(l, KNOB_EXIT_ON_UNREACHABLE) ? PTX_EXIT : PTX_TRAP, NULL);
 }
-
-/* --- the walk --------------------------------------------------------------------------------- */
 
 static bool is_ordered(const struct nvm_inst *access) {
   return memory_access_unpack(access->aux).ordering != ORDER_NONE;
@@ -106,8 +59,8 @@ static bool is_ordered(const struct nvm_inst *access) {
 static void lower_inst(struct lower *l, const struct nvm_inst *i) {
   switch ((enum op)i->op) {
     case OP_RET: params_lower_ret(l, i); break;
-    case OP_BR: lower_br(l, i); break;
-    case OP_CONDBR: lower_condbr(l, i); break;
+    case OP_BR: branch_lower(l, i); break;
+    case OP_CONDBR: branch_lower_conditional(l, i); break;
     case OP_SWITCH: switch_lower(l, i); break;
     case OP_UNREACHABLE: lower_unreachable(l); break;
     case OP_ADD:
@@ -207,7 +160,7 @@ static bool *find_rolled_loops(struct lower *l) {
   return rolled;
 }
 
-static void lower_block(struct lower *l, struct nvm_block b, bool is_rolled, uint32_t next) {
+static void lower_block(struct lower *l, struct nvm_block b, bool is_rolled) {
   if (b.index != l->f->entry.index) ptx_add_label(l->pf, l->block_labels[b.index]);
   if (is_rolled) ptx_add_text(l->pf, PTX_PRAGMA, (struct nvm_text){"nounroll", strlen("nounroll")});
   verbose_block(l, b);
@@ -215,7 +168,7 @@ static void lower_block(struct lower *l, struct nvm_block b, bool is_rolled, uin
   uint32_t from = l->pf->entries.count;
   FOR_EACH_INST (l->f, b, i)
     if (l->selection[i.index].wanted) lower_one(l, i);
-  placement_end_block(l, from, next);
+  placement_end_block(l, from);
 }
 
 static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_function *pf) {
@@ -249,8 +202,8 @@ enum nvm_status function_lower(struct lower *l, struct nvm_function *f) {
   if (!rolled) return NVM_OUT_OF_MEMORY;
   for (uint32_t k = 0; k < l->layout_count; k++) {
     struct nvm_block b = l->layout[k];
-    uint32_t next = k + 1 < l->layout_count ? l->block_labels[l->layout[k + 1].index] : 0;
-    lower_block(l, b, rolled[b.index], next);
+    l->next_label = k + 1 < l->layout_count ? l->block_labels[l->layout[k + 1].index] : 0;
+    lower_block(l, b, rolled[b.index]);
   }
   uint32_t single = pf.reg_count[PTX_B64];
   pairs_widen_registers(l);

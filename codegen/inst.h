@@ -8,11 +8,12 @@
 typedef void inst_function(struct lower *l, const struct nvm_inst *i);
 
 inst_function address_lower_gep, atomic_lower_cmpxchg, atomic_lower_fence, atomic_lower_load,
-    atomic_lower_rmw, atomic_lower_store, call_lower, call_lower_va_arg, convert_lower,
-    float_lower_binary, float_lower_compare, float_lower_neg, frame_lower_alloca, int_lower_binary,
-    int_lower_compare, memory_lower_load, memory_lower_store, params_lower_ret, switch_lower,
-    vector_lower_extract, vector_lower_extract_value, vector_lower_freeze, vector_lower_insert,
-    vector_lower_insert_value, vector_lower_select, vector_lower_shuffle;
+    atomic_lower_rmw, atomic_lower_store, branch_lower, branch_lower_conditional, call_lower,
+    call_lower_va_arg, convert_lower, float_lower_binary, float_lower_compare, float_lower_neg,
+    frame_lower_alloca, int_lower_binary, int_lower_compare, memory_lower_load, memory_lower_store,
+    params_lower_ret, switch_lower, vector_lower_extract, vector_lower_extract_value,
+    vector_lower_freeze, vector_lower_insert, vector_lower_insert_value, vector_lower_select,
+    vector_lower_shuffle;
 
 /* A call of an intrinsic, or of inline assembly. */
 void intrinsic_lower(struct lower *l, const struct nvm_inst *i, enum intrinsic_id id);

@@ -93,10 +93,11 @@ struct lower {
   VEC(bool) zero_above; /* by number of a 16-bit register: it holds a loaded byte, zeros above */
   struct dominance dominance;
   struct loops loops;
-  uint32_t *block_labels;      /* by block */
-  uint32_t *block_rank;        /* by block: its position in the layout */
-  struct nvm_block *layout;    /* the blocks to be emitted, in order (placement.c) */
+  uint32_t *block_labels;   /* by block */
+  uint32_t *block_rank;     /* by block: its position in the layout */
+  struct nvm_block *layout; /* the blocks to be emitted, in order (placement.c) */
   uint32_t layout_count;
+  uint32_t next_label;         /* of the block that follows the one being lowered; 0: none */
   struct selection *selection; /* by instruction (select.h) */
   VEC(struct selected_address) addresses;
 
@@ -105,6 +106,7 @@ struct lower {
   struct byval *byval;
   struct frame *frame;
   struct phi_edges *edges;
+  struct coalescer *coalescer;        /* NULL: nothing is known about live ranges */
   struct verbose_notes *notes;        /* NULL without --asm-verbose */
   struct wide_product *wide_products; /* address.c */
   uint32_t *switch_labels;            /* switch.c */

@@ -10,6 +10,8 @@
 #include "codegen/stage.h"
 #include "codegen/value.h"
 
+enum { MAX_EARLY = 16 /* phis of the other target that are compared */ };
+
 struct move {
   struct ptx_reg to;
   struct ptx_operand from;
@@ -176,18 +178,30 @@ static bool shares_registers(const struct lower *l, struct nvm_inst_id phi, stru
          l->inst_regs[value_index(v)] == l->inst_regs[phi.index];
 }
 
-bool phi_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_block to) {
-  uint32_t end = l->edges->start[from.index + 1];
-  for (uint32_t u = first_use(l, from, to); u < end; u++) {
-    struct phi_use use = l->edges->uses[u];
-    const struct nvm_inst *phi = function_inst(l->f, use.phi);
-    if (phi->block.index != to.index) break;
-    struct nvm_value v = inst_operand(l->f, phi, use.operand);
-    if (l->selection[use.phi.index].wanted && !value_is_undefined(l, v) &&
-        !shares_registers(l, use.phi, v))
-      return true;
-  }
-  return false;
+/* The phi of use u if it belongs to the edges into `to`; else NULL. */
+static const struct nvm_inst *phi_of_use(const struct lower *l, uint32_t u, struct nvm_block to) {
+  const struct nvm_inst *phi = function_inst(l->f, l->edges->uses[u].phi);
+  return phi->block.index == to.index ? phi : NULL;
+}
+
+static struct nvm_value used_value(const struct lower *l, struct phi_use use) {
+  return inst_operand(l->f, function_inst(l->f, use.phi), use.operand);
+}
+
+/* The registers that an edge copies to a phi. */
+static uint32_t copied_parts(struct lower *l, struct phi_use use) {
+  struct nvm_value v = used_value(l, use);
+  if (!l->selection[use.phi.index].wanted || value_is_undefined(l, v) ||
+      shares_registers(l, use.phi, v))
+    return 0;
+  return part_list(l, function_inst(l->f, use.phi)->type).count;
+}
+
+uint32_t phi_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block to) {
+  uint32_t end = l->edges->start[from.index + 1], copies = 0;
+  for (uint32_t u = first_use(l, from, to); u < end && phi_of_use(l, u, to); u++)
+    copies += copied_parts(l, l->edges->uses[u]);
+  return copies;
 }
 
 bool phi_copy_edge(struct lower *l, struct nvm_block from, struct nvm_block to) {
@@ -195,17 +209,13 @@ bool phi_copy_edge(struct lower *l, struct nvm_block from, struct nvm_block to) 
   VEC(struct ptx_operand) sources = {0};
   struct nvm_inst_id previous = {0};
   uint32_t end = l->edges->start[from.index + 1];
-  for (uint32_t u = first_use(l, from, to); u < end; u++) {
+  for (uint32_t u = first_use(l, from, to); u < end && phi_of_use(l, u, to); u++) {
     struct phi_use use = l->edges->uses[u];
-    const struct nvm_inst *phi = function_inst(l->f, use.phi);
-    if (phi->block.index != to.index) break;
     if (use.phi.index == previous.index) continue; /* several edges carry the same value */
     previous = use.phi;
-    struct nvm_value v = inst_operand(l->f, phi, use.operand);
-    bool none = !l->selection[use.phi.index].wanted || value_is_undefined(l, v);
-    uint32_t parts = none ? 0 : part_list(l, phi->type).count;
+    uint32_t parts = copied_parts(l, use);
     for (uint32_t k = 0; k < parts; k++) {
-      struct ptx_operand source = value_source(l, v, k);
+      struct ptx_operand source = value_source(l, used_value(l, use), k);
       if (!VEC_PUSH(&l->function_arena, &targets, value_result(l, use.phi)[k]) ||
           !VEC_PUSH(&l->function_arena, &sources, source))
         return false;
@@ -213,4 +223,44 @@ bool phi_copy_edge(struct lower *l, struct nvm_block from, struct nvm_block to) 
   }
   if (targets.count) parallel_copy(l, targets.data, sources.data, targets.count);
   return targets.count != 0;
+}
+
+/* --- copies before the branch ----------------------------------------------------------------- */
+
+static bool has_register(struct lower *l, struct nvm_inst_id v, struct ptx_reg r) {
+  uint32_t parts = part_list(l, function_inst(l->f, v)->type).count;
+  const struct ptx_reg *regs = value_result(l, v);
+  for (uint32_t k = 0; k < parts; k++)
+    if (regs[k].bits == r.bits) return true;
+  return false;
+}
+
+/* Whether the edge from → to may read a register of the phi. */
+static bool edge_reads(struct lower *l, struct nvm_block from, struct nvm_block to,
+                       struct nvm_inst_id phi) {
+  uint32_t end = l->edges->start[from.index + 1], first = first_use(l, from, to);
+  uint32_t parts = part_list(l, function_inst(l->f, phi)->type).count;
+  for (uint32_t u = first; u < end && phi_of_use(l, u, to); u++) {
+    struct nvm_value v = used_value(l, l->edges->uses[u]);
+    if (value_kind(v) != VALUE_INST || !l->selection[l->edges->uses[u].phi.index].wanted) continue;
+    if (u - first > MAX_EARLY || !l->selection[value_index(v)].wanted) return true;
+    for (uint32_t k = 0; k < parts; k++)
+      if (has_register(l, (struct nvm_inst_id){value_index(v)}, value_result(l, phi)[k]))
+        return true;
+  }
+  return false;
+}
+
+enum phi_early phi_early(struct lower *l, struct nvm_block from, struct nvm_block to,
+                         struct nvm_block other, struct ptx_reg condition) {
+  enum phi_early early = PHI_EARLY;
+  uint32_t end = l->edges->start[from.index + 1];
+  for (uint32_t u = first_use(l, from, to); u < end && phi_of_use(l, u, to); u++) {
+    struct phi_use use = l->edges->uses[u];
+    if (!copied_parts(l, use)) continue;
+    if (has_register(l, use.phi, condition)) return PHI_NOT_EARLY;
+    if (coalesce_is_live_into(l, use.phi, other) || edge_reads(l, from, other, use.phi))
+      early = PHI_EARLY_GUARDED;
+  }
+  return early;
 }

@@ -167,7 +167,7 @@ static bool only_jumps(struct lower *l, struct nvm_block b) {
     if (i.index != last.index && function_inst(l->f, i)->op != OP_PHI &&
         l->selection[i.index].wanted)
       return false;
-  return !phi_edge_needs_copies(l, b, block_successor(l->f, b, 0));
+  return !phi_edge_copies(l, b, block_successor(l->f, b, 0));
 }
 
 /* Whether jumps to b may go to its target. Where several paths meet at a latch, lanes meet there.
@@ -204,15 +204,15 @@ static uint32_t *jump_target(const struct lower *l, const struct ptx_entry *e, b
   return &l->pf->operands.data[e->first_operand].label;
 }
 
-void placement_end_block(struct lower *l, uint32_t from, uint32_t next) {
+void placement_end_block(struct lower *l, uint32_t from) {
   uint32_t *always = jump_target(l, last_entry(l, from, 1), false);
   if (!always) return;
   struct ptx_entry *before = last_entry(l, from, 2);
   uint32_t *guarded = jump_target(l, before, true);
-  if (guarded && *always != next && *guarded == next) {
+  if (guarded && *always != l->next_label && *guarded == l->next_label) {
     before->guard_negated = !before->guard_negated;
     *guarded = *always;
-  } else if (*always != next) {
+  } else if (*always != l->next_label) {
     return;
   }
   l->pf->entries.count--;

@@ -14,19 +14,25 @@ void legalize_aliases(struct nvm_module *m);
 
 /* Gives phis and their operands shared registers where their live ranges do not interfere. */
 void coalesce_function(struct lower *l);
+/* After that: whether a register of v, a phi, may hold a value that is needed in b or after it. */
+bool coalesce_is_live_into(const struct lower *l, struct nvm_inst_id v, struct nvm_block b);
 
 /* Sets l->layout and l->block_rank: the reachable blocks in the order of emission. */
 bool placement_plan(struct lower *l);
 /* Once phis are coalesced: takes blocks that only jump out of the layout. */
 void placement_skip_jumps(struct lower *l);
-/* Removes or inverts the jumps at the end of the entries since `from`; `next`: the label that
- * follows, 0: none. */
-void placement_end_block(struct lower *l, uint32_t from, uint32_t next);
+/* Removes or inverts the jumps at the end of a block, whose entries begin at `from`. */
+void placement_end_block(struct lower *l, uint32_t from);
 
 /* Groups the operands of phis by edge. */
 bool phi_plan(struct lower *l);
-/* Whether the edge from → to needs any copy. */
-bool phi_edge_needs_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
+/* The number of registers that the edge from → to copies. */
+uint32_t phi_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
+/* Whether the copies of from → to may be made before the branch that ends `from`, reads `condition`
+ * and has the other target `other`: always, under the guard of the branch, or not at all. */
+enum phi_early { PHI_NOT_EARLY, PHI_EARLY, PHI_EARLY_GUARDED };
+enum phi_early phi_early(struct lower *l, struct nvm_block from, struct nvm_block to,
+                         struct nvm_block other, struct ptx_reg condition);
 /* The copies for the edge from → to, as if done at once. True if any was emitted. */
 bool phi_copy_edge(struct lower *l, struct nvm_block from, struct nvm_block to);
 bool phi_in_block(const struct lower *l, struct nvm_block b);

@@ -129,7 +129,7 @@ struct edge_blocks {
 static uint32_t target_label(struct lower *l, struct edge_blocks *e, struct nvm_block from,
                              struct nvm_block to) {
   if (e->label_of[to.index]) return e->label_of[to.index];
-  bool own = phi_edge_needs_copies(l, from, to);
+  bool own = phi_edge_copies(l, from, to) != 0;
   uint32_t label = own ? emit_new_label(l) : l->block_labels[to.index];
   e->label_of[to.index] = label;
   if (own) (void)VEC_PUSH(&l->function_arena, &e->pending, to);
