@@ -50,8 +50,9 @@ void vreport_candidate(const struct vector_loop *v, const struct vector_candidat
   const struct vector_cost *p = &c->price;
   remark(v->env, REMARK_ANALYSIS, v->f, loop_place(v), "VectorizationCost",
          "width %(VectorizationFactor)u, interleave count %(InterleaveCount)u: %(Cost)M issue "
-         "slots per iteration (%(Lanes)u at a time: %(Body)D issued, %(Wait)D of latency; "
-         "memory instructions %(Accesses)u, registers %(Registers)u, resident warps %(Warps)u)",
+         "slots per iteration (%(Lanes)u at a time: %(Body)D slots issued, %(Wait)D slots of "
+         "latency; memory instructions %(Accesses)u, registers %(Registers)u, resident warps "
+         "%(Warps)u)",
          (unsigned)c->factor, (unsigned)c->count, (int64_t)c->all, (unsigned)(c->factor * c->count),
          (int64_t)p->body, (int64_t)p->wait, (unsigned)p->accesses, (unsigned)p->registers,
          (unsigned)p->warps);
