@@ -288,6 +288,17 @@ uint32_t call_arg_count(const struct nvm_function *f, const struct nvm_inst *i) 
   return count;
 }
 
+uint64_t call_copy_align(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
+  nvm_u128 old = 1;
+  if (i->operand_count == 6) { /* the older form passes it as the fourth argument */
+    const_is_int(f->module, inst_operand(f, i, 3), &old);
+    return old ? (uint64_t)old : 1;
+  }
+  const struct attr_table_data *a = &f->module->attributes;
+  uint32_t align = attrset_align(a, attrlist_parameter(a, call_site_of(f, i)->attributes, k));
+  return align ? align : 1;
+}
+
 void inst_prepend(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b) {
   struct nvm_inst_id first = function_block(f, b)->first;
   if (inst_is_none(first)) inst_append(f, i, b);

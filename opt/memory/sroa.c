@@ -468,18 +468,6 @@ static void rewrite_store(struct splitter *s, const struct slice *c, const struc
   remove_user(s, c->inst);
 }
 
-/* The alignment attribute of a call's argument. */
-static uint64_t argument_align(const struct splitter *s, const struct nvm_inst *i, uint32_t k) {
-  const struct attr_table_data *a = &s->m->attributes;
-  if (i->operand_count == 6) { /* the older form passes it as the fourth argument */
-    nvm_u128 old = 1;
-    const_is_int(s->m, inst_operand(s->f, i, 3), &old);
-    return old ? (uint64_t)old : 1;
-  }
-  uint32_t align = attrset_align(a, attrlist_parameter(a, call_site_of(s->f, i)->attributes, k));
-  return align ? align : 1;
-}
-
 /* Copies `bytes` bytes between a part in memory and the other side. */
 static void copy_memory(struct splitter *s, const struct slice *c, struct nvm_value mine,
                         struct nvm_value other, uint64_t bytes) {
@@ -513,7 +501,7 @@ static void rewrite_cut(struct splitter *s, const struct slice *c, const struct 
   uint32_t begin = c->begin > p->begin ? c->begin : p->begin;
   uint32_t end = c->end < p->end ? c->end : p->end;
   uint32_t side = c->kind == SLICE_COPY_TO ? 1 : 0;
-  uint64_t align = argument_align(s, i, side);
+  uint64_t align = call_copy_align(s->f, i, side);
   struct nvm_value other = inst_operand(s->f, i, side);
   bool set = c->kind == SLICE_SET;
   nvm_u128 byte = 0;
