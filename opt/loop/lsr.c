@@ -14,7 +14,8 @@
  * Preserves: control flow, LCSSA form.
  * Cost:      linear; at most MAX_POINTERS groups per loop, which also bounds the registers (two
  *            each).
- * Omits:     single conditional accesses; sums that are not addresses; exit tests.
+ * Omits:     single conditional accesses; sums that are not addresses; exit tests; more than
+ *            MAX_RELATIVES pointers that are a stride apart.
  * Tests:     check/opt/lsr-*. */
 #include "analysis/scev.h"
 #include "ir/build.h"
@@ -23,6 +24,7 @@
 #include "opt/passes.h"
 
 enum { MAX_POINTERS = 12, MAX_COPIED = 24, MAX_OFFSET = 1 << 20, MIN_CONDITIONAL = 2 };
+enum { MAX_RELATIVES = 2 }; /* pointers that are a stride apart */
 
 struct group {
   struct scev form;               /* of the first access */
@@ -95,6 +97,18 @@ static struct scev without_constant(struct scev a) {
   return a;
 }
 
+/* Whether MAX_RELATIVES groups differ from the form by a constant and a multiple of an invariant
+ * symbol: share-addresses adds that to the pointer of one of them. */
+static bool has_relatives(struct reducer *r, struct scev form) {
+  uint32_t count = 0;
+  for (uint32_t g = 0; g < r->group_count; g++) {
+    struct scev d = scev_subtract(r->scev, form, r->groups[g].form);
+    count += d.width && d.count == 1 && scev_is_invariant(r->scev, d, r->n) &&
+             !inst_is_none(r->groups[g].first);
+  }
+  return count >= MAX_RELATIVES;
+}
+
 /* The group of the form; a new one if there is room, else UINT32_MAX. */
 static uint32_t find_group(struct reducer *r, struct scev form) {
   struct scev step;
@@ -104,7 +118,8 @@ static uint32_t find_group(struct reducer *r, struct scev form) {
         scev_equal(without_constant(form), without_constant(r->groups[g].form)))
       return g;
   }
-  if (r->group_count == MAX_POINTERS || !split_step(r, form, &step)) return UINT32_MAX;
+  if (r->group_count == MAX_POINTERS || has_relatives(r, form) || !split_step(r, form, &step))
+    return UINT32_MAX;
   r->groups[r->group_count] = (struct group){.form = form};
   return r->group_count++;
 }
@@ -217,6 +232,7 @@ enum nvm_status lsr_run(struct nvm_function *f, struct pass_env *env, bool *chan
   if (r.nest.loops.count == 0) return NVM_OK;
   r.scev = scev_init(f, &r.nest.loops, &r.nest.d, env->arena);
   if (!r.scev || !loop_copy_init(&r.copy, f, env->arena)) return NVM_OUT_OF_MEMORY;
+  scev_split_products(r.scev);
   for (r.n = r.nest.loops.count; r.n >= 1; r.n--) {
     r.loop = &r.nest.loops.data[r.n];
     if (block_is_none(r.loop->preheader) || block_is_none(r.loop->latch)) continue;

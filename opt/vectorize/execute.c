@@ -480,10 +480,25 @@ static void emit_phis(struct executor *x, struct heads *h, struct nvm_block from
   }
 }
 
+static uint16_t step_flags(const struct executor *x, const struct vp_recipe *r) {
+  bool is_plain = r->kind == VP_INDUCTION && !x->p->nested && !x->p->early;
+  return is_plain ? legality_step_flags(x->v, &x->v->phis.data[r->reduction], x->count * x->factor)
+                  : 0;
+}
+
+/* v + by, where `by` is a number of steps of an induction. */
+static struct nvm_value add_steps(struct executor *x, struct nvm_value v, struct nvm_value by,
+                                  uint16_t flags) {
+  struct nvm_value operands[2] = {v, by};
+  if (x->failed || const_is_zero(x->v->f->module, by)) return v;
+  return x_emit(x, OP_ADD, flags, value_type(x->v->f, v), operands, 2, 0);
+}
+
 /* Emits the lanes of an induction: the scalar plus its steps. */
 static void emit_steps(struct executor *x, uint32_t n, struct nvm_value scalar) {
   const struct vp_recipe *r = vplan_recipe(x->p, n);
   bool pointer = type_is_ptr(vl_types(x->v), r->type), lanes = pointer || x->p->nested;
+  uint16_t flags = step_flags(x, r);
   for (uint32_t part = 0; part < x->count; part++) {
     struct nvm_value steps[VECTORIZE_MAX_LANES];
     for (uint32_t l = 0; l < x->factor; l++) {
@@ -498,7 +513,7 @@ static void emit_steps(struct executor *x, uint32_t n, struct nvm_value scalar) 
     struct nvm_value by =
         x->factor == 1 ? steps[0]
                        : const_aggregate(x->v->f->module, x_wide(x, r->type), steps, x->factor);
-    *x_vector_slot(x, n, part) = x_binary(x, OP_ADD, splat(x, scalar), by);
+    *x_vector_slot(x, n, part) = add_steps(x, splat(x, scalar), by, flags);
     if (part == 0) *x_lane_slot(x, n, 0, 0) = scalar;
   }
 }
@@ -590,6 +605,9 @@ static void emit_latch(struct executor *x, struct heads *h, struct nvm_value end
     bool moves = r->kind == VP_INDUCTION || (r->kind == VP_POINTER && r->step != 0);
     if (x->p->nested && moves) {
       close_phi(x, h->phi[n], x_lane(x, vplan_operand(x->p, r, 1), 0, last));
+    } else if (r->kind == VP_INDUCTION && type_is_int(vl_types(x->v), r->type)) {
+      struct nvm_value by = x_number(x, r->type, r->step * (int64_t)(last + 1));
+      close_phi(x, h->phi[n], add_steps(x, h->phi[n], by, step_flags(x, r)));
     } else if (moves) {
       close_phi(x, h->phi[n], x_add_number(x, h->phi[n], r->step * (int64_t)(last + 1)));
     } else if (r->kind == VP_RECURRENCE || r->kind == VP_SERIAL) {

@@ -53,6 +53,19 @@ static uint32_t find_early_exit(struct vector_loop *v) {
   return exits;
 }
 
+uint16_t legality_step_flags(const struct vector_loop *v, const struct header_phi *p,
+                             uint32_t count) {
+  const struct type_info *type = type_info(vl_types(v), vl_inst(v, p->inst)->type);
+  const struct nvm_inst *back = value_inst(v->f, p->back);
+  if (type->kind != TY_INT || !back || back->op != OP_ADD ||
+      !value_equal(inst_operand(v->f, back, 0), value_of_inst(p->inst)) ||
+      value_kind(inst_operand(v->f, back, 1)) != VALUE_CONST)
+    return 0;
+  nvm_i128 sum = (nvm_i128)p->step * count, limit = (nvm_i128)1 << (type->width - 1);
+  if (sum >= limit || sum <= -limit) return 0;
+  return back->flags & (p->step > 0 ? INST_NSW | INST_NUW : INST_NSW);
+}
+
 /* An early exit must be tested in every iteration. */
 static bool is_tested_search(const struct vector_loop *v) {
   return v->early.index && vl_inst(v, block_terminator(v->f, v->early))->op == OP_CONDBR &&

@@ -247,6 +247,10 @@ enum vector_refusal legality_check(struct vector_loop *v, enum nvm_status *statu
 enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok);
 /* Classifies a header phi that is not an induction; false if it is not a reduction. */
 bool reduction_recognize(struct vector_loop *v, struct header_phi *p);
+/* The flags of sums of an induction and up to `count` of its steps: those of the scalar addition,
+ * which is executed for each of them, unless the sum of the steps alone wraps. */
+uint16_t legality_step_flags(const struct vector_loop *v, const struct header_phi *p,
+                             uint32_t count);
 /* Marks the members of the phi's in-order chain; false if they are not plain arithmetic. */
 bool serial_recognize(struct vector_loop *v, struct header_phi *p);
 /* Collects accesses and groups, and determines the run-time checks. */
