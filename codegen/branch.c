@@ -16,36 +16,42 @@
 enum { MAX_ADDED = 1, MAX_IN_LOOP = 8 };
 
 struct edge {
-  struct nvm_block to;
+  struct phi_edge at;
   uint32_t copies; /* not made yet */
   bool goes_back;
 };
 
 static struct edge edge_to(struct lower *l, struct nvm_block from, struct nvm_value target) {
-  struct nvm_block to = {value_index(target)};
-  bool goes_back = l->block_rank[to.index] <= l->block_rank[from.index];
-  return (struct edge){to, phi_edge_copies(l, from, to), goes_back};
+  struct nvm_block first = {value_index(target)};
+  struct phi_edge e = {first, from, first};
+  if (l->merged[first.index]) e = (struct phi_edge){first, first, block_successor(l->f, first, 0)};
+  bool goes_back = l->block_rank[e.to.index] <= l->block_rank[from.index];
+  return (struct edge){e, phi_edge_copies(l, e.from, e.to), goes_back};
 }
 
 static uint32_t label_of(const struct lower *l, const struct edge *e) {
-  return l->block_labels[e->to.index];
+  return l->block_labels[e->at.to.index];
 }
 
 /* The copies of an edge and a jump, which placement_end_block() removes if the target is next. */
-static void emit_jump(struct lower *l, struct nvm_block from, struct nvm_block to) {
-  phi_copy_edge(l, from, to);
-  emit_branch(l, l->block_labels[to.index]);
+static void emit_jump(struct lower *l, const struct edge *e) {
+  if (e->copies) phi_copy_edge(l, e->at.from, e->at.to);
+  emit_branch(l, label_of(l, e));
+}
+
+bool branch_copies_early(uint32_t copies, bool goes_back) {
+  return copies != 0 && copies <= (goes_back ? MAX_IN_LOOP : MAX_ADDED);
 }
 
 /* Makes the copies of e before the branch to e and `other` if that pays. */
-static bool copy_early(struct lower *l, struct nvm_block from, struct edge *e,
-                       const struct edge *other, struct ptx_reg condition, bool negated) {
-  if (e->copies == 0 || e->copies > (e->goes_back ? MAX_IN_LOOP : MAX_ADDED)) return false;
+static bool copy_early(struct lower *l, struct edge *e, const struct edge *other,
+                       struct ptx_reg condition, bool negated) {
+  if (!branch_copies_early(e->copies, e->goes_back)) return false;
   if (label_of(l, e) == l->next_label && !other->copies) return false;
-  enum phi_early early = phi_early(l, from, e->to, other->to, condition);
+  enum phi_early early = phi_early(l, &e->at, &other->at, condition);
   if (early == PHI_NOT_EARLY) return false;
   uint32_t begin = l->pf->entries.count;
-  phi_copy_edge(l, from, e->to);
+  phi_copy_edge(l, e->at.from, e->at.to);
   e->copies = 0;
   for (uint32_t k = begin; early == PHI_EARLY_GUARDED && k < l->pf->entries.count; k++) {
     l->pf->entries.data[k].guard = condition;
@@ -62,29 +68,28 @@ static bool is_negated(const struct edge *yes, const struct edge *no) {
 }
 
 void branch_lower_conditional(struct lower *l, const struct nvm_inst *i) {
-  struct nvm_block from = i->block;
-  struct edge yes = edge_to(l, from, inst_operand(l->f, i, 1)),
-              no = edge_to(l, from, inst_operand(l->f, i, 2));
-  if (yes.to.index == no.to.index) {
-    emit_jump(l, from, yes.to);
+  struct edge yes = edge_to(l, i->block, inst_operand(l->f, i, 1)),
+              no = edge_to(l, i->block, inst_operand(l->f, i, 2));
+  if (yes.at.first.index == no.at.first.index) {
+    emit_jump(l, &yes);
     return;
   }
   struct ptx_operand condition = ptx_r(value_reg(l, inst_operand(l->f, i, 0), 0));
   bool no_first = no.goes_back && !yes.goes_back;
-  if (no_first || !copy_early(l, from, &yes, &no, condition.reg, false))
-    if (!copy_early(l, from, &no, &yes, condition.reg, true) && no_first)
-      copy_early(l, from, &yes, &no, condition.reg, false);
+  if (no_first || !copy_early(l, &yes, &no, condition.reg, false))
+    if (!copy_early(l, &no, &yes, condition.reg, true) && no_first)
+      copy_early(l, &yes, &no, condition.reg, false);
   bool negated = is_negated(&yes, &no);
   const struct edge *jump = negated ? &no : &yes, *fall = negated ? &yes : &no;
   uint32_t label = jump->copies ? emit_new_label(l) : label_of(l, jump);
   if (fall->copies || label != label_of(l, fall)) emit_branch_if(l, condition, negated, label);
-  if (fall->copies) phi_copy_edge(l, from, fall->to);
-  emit_branch(l, label_of(l, fall));
+  emit_jump(l, fall);
   if (!jump->copies) return;
   ptx_add_label(l->pf, label);
-  emit_jump(l, from, jump->to);
+  emit_jump(l, jump);
 }
 
 void branch_lower(struct lower *l, const struct nvm_inst *i) {
-  emit_jump(l, i->block, (struct nvm_block){value_index(inst_operand(l->f, i, 0))});
+  struct edge e = edge_to(l, i->block, inst_operand(l->f, i, 0));
+  emit_jump(l, &e);
 }

@@ -97,6 +97,7 @@ struct lower {
   uint32_t *block_rank;     /* by block: its position in the layout */
   struct nvm_block *layout; /* the blocks to be emitted, in order (placement.c) */
   uint32_t layout_count;
+  bool *merged;                /* by block: the branch before it makes its copies (branch.c) */
   uint32_t next_label;         /* of the block that follows the one being lowered; 0: none */
   struct selection *selection; /* by instruction (select.h) */
   VEC(struct selected_address) addresses;

@@ -251,15 +251,16 @@ static bool edge_reads(struct lower *l, struct nvm_block from, struct nvm_block 
   return false;
 }
 
-enum phi_early phi_early(struct lower *l, struct nvm_block from, struct nvm_block to,
-                         struct nvm_block other, struct ptx_reg condition) {
+enum phi_early phi_early(struct lower *l, const struct phi_edge *e, const struct phi_edge *other,
+                         struct ptx_reg condition) {
   enum phi_early early = PHI_EARLY;
-  uint32_t end = l->edges->start[from.index + 1];
-  for (uint32_t u = first_use(l, from, to); u < end && phi_of_use(l, u, to); u++) {
+  uint32_t end = l->edges->start[e->from.index + 1];
+  for (uint32_t u = first_use(l, e->from, e->to); u < end && phi_of_use(l, u, e->to); u++) {
     struct phi_use use = l->edges->uses[u];
     if (!copied_parts(l, use)) continue;
     if (has_register(l, use.phi, condition)) return PHI_NOT_EARLY;
-    if (coalesce_is_live_into(l, use.phi, other) || edge_reads(l, from, other, use.phi))
+    if (coalesce_is_live_into(l, use.phi, other->first) ||
+        edge_reads(l, other->from, other->to, use.phi))
       early = PHI_EARLY_GUARDED;
   }
   return early;

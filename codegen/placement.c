@@ -160,33 +160,55 @@ bool placement_plan(struct lower *l) {
 
 /* --- jumps ------------------------------------------------------------------------------------ */
 
-static bool only_jumps(struct lower *l, struct nvm_block b) {
+/* Whether b only jumps, perhaps after copies to phis. */
+static bool only_copies(struct lower *l, struct nvm_block b) {
   struct nvm_inst_id last = function_block(l->f, b)->last;
-  if (function_inst(l->f, last)->op != OP_BR || params_are_read(l, b)) return false;
+  if (function_inst(l->f, last)->op != OP_BR || params_are_read(l, b) || is_header(l, b))
+    return false;
   FOR_EACH_INST (l->f, b, i)
     if (i.index != last.index && function_inst(l->f, i)->op != OP_PHI &&
         l->selection[i.index].wanted)
       return false;
-  return !phi_edge_copies(l, b, block_successor(l->f, b, 0));
+  return true;
+}
+
+static bool only_jumps(struct lower *l, struct nvm_block b) {
+  return only_copies(l, b) && !phi_edge_copies(l, b, block_successor(l->f, b, 0));
 }
 
 /* Whether jumps to b may go to its target. Where several paths meet at a latch, lanes meet there.
  */
 static bool can_skip(struct lower *l, struct nvm_block b) {
-  if (!only_jumps(l, b) || is_header(l, b)) return false;
+  if (!only_jumps(l, b)) return false;
   struct nvm_block to = block_successor(l->f, b, 0);
   if (l->block_rank[to.index] > l->block_rank[b.index]) return true;
   return dominance_predecessor_count(&l->dominance, b) == 1 && !only_jumps(l, to);
 }
 
+/* Whether the copies of b can become those of an edge of the branch before it, which saves the jump
+ * to a target that is not next. */
+static bool can_merge(struct lower *l, struct nvm_block b, struct nvm_block next) {
+  if (dominance_predecessor_count(&l->dominance, b) != 1 || !only_copies(l, b)) return false;
+  struct nvm_block from = dominance_first_predecessor(&l->dominance, b),
+                   to = block_successor(l->f, b, 0);
+  if (function_inst(l->f, function_block(l->f, from)->last)->op != OP_CONDBR) return false;
+  bool goes_back = l->block_rank[to.index] <= l->block_rank[from.index];
+  return l->block_labels[to.index] != l->block_labels[next.index] &&
+         branch_copies_early(phi_edge_copies(l, b, to), goes_back);
+}
+
 /* Backwards, so that the label of a target is final. */
 void placement_skip_jumps(struct lower *l) {
   uint32_t kept = l->layout_count;
-  if (is_optnone(l->f)) return;
+  l->merged = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->merged);
+  if (!l->merged || is_optnone(l->f)) return;
   for (uint32_t k = l->layout_count; k-- > 0;) {
-    struct nvm_block b = l->layout[k];
-    if (k == 0 || !can_skip(l, b)) l->layout[--kept] = b;
-    else l->block_labels[b.index] = l->block_labels[block_successor(l->f, b, 0).index];
+    struct nvm_block b = l->layout[k], next = {0};
+    if (kept < l->layout_count) next = l->layout[kept];
+    if (k != 0 && can_skip(l, b))
+      l->block_labels[b.index] = l->block_labels[block_successor(l->f, b, 0).index];
+    else if (k != 0 && can_merge(l, b, next)) l->merged[b.index] = true;
+    else l->layout[--kept] = b;
   }
   l->layout += kept;
   l->layout_count -= kept;

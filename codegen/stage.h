@@ -19,7 +19,8 @@ bool coalesce_is_live_into(const struct lower *l, struct nvm_inst_id v, struct n
 
 /* Sets l->layout and l->block_rank: the reachable blocks in the order of emission. */
 bool placement_plan(struct lower *l);
-/* Once phis are coalesced: takes blocks that only jump out of the layout. */
+/* Once phis are coalesced: takes blocks that only jump out of the layout, and those that l->merged
+ * marks, whose copies the branch before them makes. */
 void placement_skip_jumps(struct lower *l);
 /* Removes or inverts the jumps at the end of a block, whose entries begin at `from`. */
 void placement_end_block(struct lower *l, uint32_t from);
@@ -28,11 +29,18 @@ void placement_end_block(struct lower *l, uint32_t from);
 bool phi_plan(struct lower *l);
 /* The number of registers that the edge from → to copies. */
 uint32_t phi_edge_copies(struct lower *l, struct nvm_block from, struct nvm_block to);
-/* Whether the copies of from → to may be made before the branch that ends `from`, reads `condition`
- * and has the other target `other`: always, under the guard of the branch, or not at all. */
+/* An edge of a branch to the block `first`, and the copies of from → to: the same edge, or the one
+ * out of `first`, which has no other code. */
+struct phi_edge {
+  struct nvm_block first, from, to;
+};
+/* Whether the copies of e may be made before the branch to e and `other`, which reads `condition`:
+ * always, under the guard of the branch, or not at all. */
 enum phi_early { PHI_NOT_EARLY, PHI_EARLY, PHI_EARLY_GUARDED };
-enum phi_early phi_early(struct lower *l, struct nvm_block from, struct nvm_block to,
-                         struct nvm_block other, struct ptx_reg condition);
+enum phi_early phi_early(struct lower *l, const struct phi_edge *e, const struct phi_edge *other,
+                         struct ptx_reg condition);
+/* Whether so many copies pay before a branch; goes_back: those of an edge to a loop header. */
+bool branch_copies_early(uint32_t copies, bool goes_back);
 /* The copies for the edge from → to, as if done at once. True if any was emitted. */
 bool phi_copy_edge(struct lower *l, struct nvm_block from, struct nvm_block to);
 bool phi_in_block(const struct lower *l, struct nvm_block b);
