@@ -63,7 +63,9 @@ static bool is_source(const struct nvm_function *f, const struct nvm_inst *i) {
     case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return false;
     default: break; /* pure with operands: as its operands */
   }
-  return i->operand_count < 2 || !effects_is_pure(f, i);
+  const struct nvm_function *callee = call_function(f, i);
+  bool may_read_thread = callee && !callee->intrinsic; /* a body may read the thread's number */
+  return may_read_thread || i->operand_count < 2 || !effects_is_pure(f, i);
 }
 
 /* --- post-dominators -------------------------------------------------------------------------- */

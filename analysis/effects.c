@@ -35,15 +35,6 @@ bool effects_call_is_convergent(const struct nvm_function *f, const struct nvm_i
   return (in && (in->flags & INTRIN_CONVERGENT)) || call_has_attribute(f, i, ATTR_CONVERGENT);
 }
 
-/* Neither accesses memory nor fails to return. */
-bool effects_call_is_pure(const struct nvm_function *f, const struct nvm_inst *i) {
-  if (effects_call_is_convergent(f, i)) return false;
-  const struct intrinsic_info *in = intrinsic_of(f, i);
-  if (in) return !(in->flags & (INTRIN_READS | INTRIN_WRITES | INTRIN_NORETURN));
-  if (is_plain_asm(f, call_callee(f, i))) return !call_has_attribute(f, i, ATTR_NOMERGE);
-  return false;
-}
-
 /* --- memory ----------------------------------------------------------------------------------- */
 
 static uint32_t effect_word(const char *s) {
@@ -171,6 +162,20 @@ uint32_t effects_of_access(const struct nvm_function *f, const struct nvm_inst *
 
 /* --- questions -------------------------------------------------------------------------------- */
 
+static bool accesses_nothing(struct call_effect e) {
+  return (e.arguments | e.others | e.inaccessible) == 0;
+}
+
+/* Neither accesses memory nor fails to return. */
+bool effects_call_is_pure(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (effects_call_is_convergent(f, i)) return false;
+  const struct intrinsic_info *in = intrinsic_of(f, i);
+  if (in) return !(in->flags & (INTRIN_READS | INTRIN_WRITES | INTRIN_NORETURN));
+  if (call_has_attribute(f, i, ATTR_NOMERGE)) return false;
+  if (is_plain_asm(f, call_callee(f, i))) return true;
+  return call_has_attribute(f, i, ATTR_WILLRETURN) && accesses_nothing(attribute_effect(f, i));
+}
+
 bool effects_call_must_stay(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct intrinsic_info *in = intrinsic_of(f, i);
   if (in) return (in->flags & (INTRIN_WRITES | INTRIN_NORETURN)) != 0;
@@ -201,8 +206,7 @@ bool effects_is_convergent_asm(const struct nvm_function *f, const struct nvm_in
   if (i->op != OP_CALL || !is_plain_asm(f, call_callee(f, i)) ||
       call_has_attribute(f, i, ATTR_NOMERGE) || !effects_call_is_convergent(f, i))
     return false;
-  struct call_effect e = attribute_effect(f, i);
-  return (e.arguments | e.others | e.inaccessible) == 0;
+  return accesses_nothing(attribute_effect(f, i));
 }
 
 /* --- metadata --------------------------------------------------------------------------------- */

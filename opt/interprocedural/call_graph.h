@@ -13,9 +13,10 @@ struct call_node {
   uint32_t low;          /* Tarjan's */
   bool on_stack;
   bool recursive;
-  bool copyable;     /* its body may be copied into a caller */
-  bool kept;         /* its address may be taken */
-  bool inlined_into; /* the inliner has visited its calls */
+  bool copyable;       /* its body may be copied into a caller */
+  bool kept;           /* its address may be taken */
+  bool inlined_into;   /* the inliner has visited its calls */
+  bool not_convergent; /* function-attrs has found nothing convergent in its body */
 };
 
 struct call_graph {

@@ -6,7 +6,8 @@
 
 #define INTRINSICS                                                                                 \
   "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\ndeclare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n" \
-  "declare i32 @llvm.umin.i32(i32, i32)\ndeclare i32 @other(i32)\n"
+  "declare i32 @llvm.umin.i32(i32, i32)\ndeclare i32 @other(i32)\n"                                \
+  "declare i32 @pure(i32) memory(none) willreturn\n"
 
 struct sample {
   struct loop_sample s;
@@ -48,8 +49,9 @@ static void sources_and_data(void **state) {
              "  %vt = load i32, ptr addrspace(1) %p\n"
              "  %a = atomicrmw add ptr addrspace(1) %g, i32 1 monotonic\n"
              "  %c = call i32 @other(i32 %n)\n"
+             "  %d = call i32 @pure(i32 %n)\n" /* may read its thread's number */
              "  ret void\n}\n");
-  expect(&x, "t sum mt own p vt a c", "b same m v n");
+  expect(&x, "t sum mt own p vt a c d", "b same m v n");
   module_destroy(x.s.m);
 }
 
