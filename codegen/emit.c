@@ -1,5 +1,6 @@
 /* Instructions, and the short sequences that all files use: copies, extensions, packed pairs. */
 #include "codegen/emit.h"
+#include "codegen/select.h"
 #include "ir/evalint.h"
 #include "ptx/print.h"
 
@@ -98,9 +99,19 @@ static struct ptx_operand sext_in_container(struct lower *l, struct ptx_operand 
   return emit_binary(l, PTX_SHR, part_signed_mod(p), v, distance);
 }
 
-static bool has_zero_above(const struct lower *l, struct ptx_reg r) {
+void emit_note_zero_above(struct lower *l, struct ptx_reg r) {
   uint32_t number = ptx_reg_number(r);
-  return ptx_reg_class(r) == PTX_B16 && number < l->zero_above.count && l->zero_above.data[number];
+  if (l->selection[l->inst.index].is_shared) return;
+  if (!VEC_RESERVE(&l->function_arena, &l->zero_above, number + 1)) return;
+  while (l->zero_above.count <= number) l->zero_above.data[l->zero_above.count++] = false;
+  l->zero_above.data[number] = true;
+}
+
+bool emit_has_zero_above(const struct lower *l, struct ptx_operand v) {
+  if (v.kind == PTX_OPERAND_INT) return v.imm >= 0 && v.imm <= UINT8_MAX;
+  uint32_t number = ptx_reg_number(v.reg);
+  return v.kind == PTX_OPERAND_REG && ptx_reg_class(v.reg) == PTX_B16 &&
+         number < l->zero_above.count && l->zero_above.data[number];
 }
 
 struct ptx_operand emit_extend(struct lower *l, struct ptx_operand v, const struct part *p,
@@ -111,7 +122,7 @@ struct ptx_operand emit_extend(struct lower *l, struct ptx_operand v, const stru
                            : (int64_t)((uint64_t)v.imm & mask));
   if (p->kind == PART_I1)
     return emit_select(l, mod_bits(bits), ptx_i(is_signed ? -1 : 1), ptx_i(0), v);
-  bool extended = !is_signed && p->bits == 8 && has_zero_above(l, v.reg);
+  bool extended = !is_signed && p->bits == 8 && emit_has_zero_above(l, v);
   if (p->bits < p->container && !extended)
     v = is_signed ? sext_in_container(l, v, p)
                   : emit_binary(l, PTX_AND, part_bits_mod(p), v, ptx_i((int64_t)mask));

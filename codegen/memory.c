@@ -334,14 +334,6 @@ void memory_store_parts(struct lower *l, struct nvm_type type, const struct ptx_
   access_value((struct access){.l = l, .at = to, .is_volatile = how.is_volatile}, type, from);
 }
 
-/* A loaded byte has zeros above it: emit_extend() then emits nothing. */
-static void note_zero_above(struct lower *l, struct ptx_reg r) {
-  uint32_t number = ptx_reg_number(r);
-  if (!VEC_RESERVE(&l->function_arena, &l->zero_above, number + 1)) return;
-  while (l->zero_above.count <= number) l->zero_above.data[l->zero_above.count++] = false;
-  l->zero_above.data[number] = true;
-}
-
 void memory_lower_load(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   struct access a = {
@@ -357,8 +349,7 @@ void memory_lower_load(struct lower *l, const struct nvm_inst *i) {
   struct part_range parts = part_list(l, i->type);
   bool is_byte =
       parts.count == 1 && part_at(l, parts, 0)->kind == PART_INT && part_at(l, parts, 0)->bits == 8;
-  if (is_byte && inst_is_none(extension) && !l->selection[l->inst.index].is_shared)
-    note_zero_above(l, to[0]);
+  if (is_byte && inst_is_none(extension)) emit_note_zero_above(l, to[0]);
 }
 
 void memory_lower_store(struct lower *l, const struct nvm_inst *i) {

@@ -8,6 +8,7 @@
  *   ptrtoint   of inttoptr, if the widths agree
  *   trunc, and of a tree of 64-bit operations: the tree in 32 bits
  *   zext       of trunc: a mask
+ *   uitofp, sitofp of an extension: of the narrow integer
  *   and, or    with undef: 0, -1
  *   br         on a negated condition: successors swapped
  *   call       llvm.expect, the warp size, the address space of a pointer cast from a known one */
@@ -260,6 +261,34 @@ static struct nvm_value zext_of_trunc(struct combiner *k, struct nvm_inst_id roo
   return from < wide ? build_op(k, root, OP_ZEXT, 0, type, 0, 1, &masked) : masked;
 }
 
+/* A float of the low bits of an i32: of a mask of it, which takes no conversion to fewer bits. */
+static struct nvm_value float_of_low_bits(struct combiner *k, struct nvm_inst_id root,
+                                          const struct nvm_inst *cut) {
+  struct nvm_type type = function_inst(k->f, root)->type;
+  uint32_t bits = type_scalar_bits(&k->m->types, cut->type);
+  struct nvm_value pair[] = {inst_operand(k->f, cut, 0),
+                             make_int(k, TYPE_I32, known_bits_mask(bits))};
+  if (bits < 8 || !type_equal(value_type(k->f, pair[0]), TYPE_I32)) return VALUE_NULL;
+  struct nvm_value masked = build_op(k, root, OP_AND, 0, TYPE_I32, 0, 2, pair);
+  return build_op(k, root, OP_UITOFP, 0, type, 0, 1, &masked);
+}
+
+/* The number that an extension has is that of its operand. Bits of less than a byte are extended
+ * anyway, signed bytes and halves by fewer instructions in 32 bits. */
+static struct nvm_value float_of_extension(struct combiner *k, struct nvm_inst_id root) {
+  struct nvm_inst i = *function_inst(k->f, root);
+  struct nvm_value v = inst_operand(k->f, &i, 0);
+  const struct nvm_inst *zext = value_inst_of(k->f, v, OP_ZEXT),
+                        *sext = value_inst_of(k->f, v, OP_SEXT),
+                        *cut = value_inst_of(k->f, v, OP_TRUNC);
+  if (cut && i.op == OP_UITOFP) return float_of_low_bits(k, root, cut);
+  if (!zext && (!sext || i.op != OP_SITOFP)) return VALUE_NULL;
+  struct nvm_value narrow = inst_operand(k->f, zext ? zext : sext, 0);
+  uint32_t bits = type_scalar_bits(&k->m->types, value_type(k->f, narrow));
+  if (bits != 32 && (sext || (bits != 8 && bits != 16))) return VALUE_NULL;
+  return build_op(k, root, zext ? OP_UITOFP : OP_SITOFP, 0, i.type, 0, 1, &narrow);
+}
+
 /* --- Undefined operands --- */
 
 /* `x & undef` and `x | undef`: the undefined operand decides all bits. */
@@ -409,6 +438,8 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_PTRTOINT] = ptrtoint_of_inttoptr,
       [OP_TRUNC] = trunc_of_tree,
       [OP_ZEXT] = zext_of_trunc,
+      [OP_UITOFP] = float_of_extension,
+      [OP_SITOFP] = float_of_extension,
       [OP_AND] = and_simplify,
       [OP_OR] = or_simplify,
       [OP_EXTRACTELEMENT] = extractelement_of_inserts,
