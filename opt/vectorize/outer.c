@@ -264,16 +264,28 @@ static enum vector_refusal check_phis(struct vector_loop *v) {
   return VECTOR_OK;
 }
 
+/* Whether each instruction can be copied for each lane, and the copies are few enough. */
+static enum vector_refusal check_body(struct vector_loop *v) {
+  bool convergent;
+  uint32_t size;
+  for (uint32_t k = 0; k < v->body_count; k++) {
+    const struct nvm_inst *i = vl_inst(v, v->body[k]);
+    if (i->operand_count > MAX_OPERANDS && i->op != OP_PHI)
+      return vl_refuse(v, v->body[k], VECTOR_INSTRUCTION);
+    /* Of calls without a result only assumptions may be dropped. */
+    if (i->op == OP_CALL && type_equal(i->type, TYPE_VOID) && !effects_is_debug(v->f, i) &&
+        call_intrinsic(v->f, i) != INTRINSIC_assume)
+      return vl_refuse(v, v->body[k], VECTOR_CALL);
+  }
+  if (loop_is_copyable(v->f, v->loops, v->index, MAX_NEST, &convergent, &size)) return VECTOR_OK;
+  return size > MAX_NEST ? VECTOR_NOT_BENEFICIAL : VECTOR_INSTRUCTION;
+}
+
 static enum vector_refusal check_accesses(struct outer_nest *n) {
   struct vector_loop *v = n->x.v;
   for (uint32_t k = 0; k < v->body_count && !n->x.failed; k++) {
     const struct nvm_inst *i = vl_inst(v, v->body[k]);
     if (i->op == OP_LOAD || i->op == OP_STORE) n->x.failed |= !accesses_add(v, k);
-    if (i->operand_count > MAX_OPERANDS && i->op != OP_PHI) return VECTOR_INSTRUCTION;
-    /* Of calls without a result only assumptions may be dropped. */
-    if (i->op == OP_CALL && type_equal(i->type, TYPE_VOID) && !effects_is_debug(v->f, i) &&
-        call_intrinsic(v->f, i) != INTRINSIC_assume)
-      return vl_refuse(v, v->body[k], VECTOR_CALL);
   }
   n->accesses = arena_alloc(v->env->arena, (v->accesses.count + 1) * sizeof *n->accesses);
   n->x.failed |= !n->accesses;
@@ -294,8 +306,7 @@ static enum vector_refusal check_accesses(struct outer_nest *n) {
 enum vector_refusal outer_check(struct vector_loop *v, struct outer_nest **made,
                                 enum nvm_status *status) {
   struct outer_nest *n = *made = arena_alloc(v->env->arena, sizeof *n);
-  bool ok = n != NULL, convergent;
-  uint32_t size;
+  bool ok = n != NULL;
   enum vector_refusal r = ok ? legality_collect_body(v, &ok) : VECTOR_OK;
   if (ok && r == VECTOR_OK) {
     *n = (struct outer_nest){.x = {.v = v, .before = v->loop->header},
@@ -306,9 +317,8 @@ enum vector_refusal outer_check(struct vector_loop *v, struct outer_nest **made,
     if (v->early.index || !find_chain(n)) r = VECTOR_SHAPE;
     else if (!n->trips.known) r = VECTOR_TRIP_COUNT;
     else if (!has_invariant_trip_count(n)) r = VECTOR_INNER_TRIP_COUNT;
-    else if (!loop_is_copyable(v->f, v->loops, v->index, MAX_NEST, &convergent, &size))
-      r = VECTOR_INSTRUCTION;
-    else if ((r = check_phis(v)) == VECTOR_OK) r = check_accesses(n);
+    else if ((r = check_body(v)) == VECTOR_OK && (r = check_phis(v)) == VECTOR_OK)
+      r = check_accesses(n);
     if (r == VECTOR_OK && !n->x.failed) find_uniform(n);
     ok = !n->x.failed;
   }
