@@ -10,7 +10,7 @@
  *            is, one of the same loop may differ by a constant and a multiple of a symbol, the
  *            stride, which is computed once, before the outermost loop where it is known;
  * MAX_STRIDES for each loop, which bounds the registers. Only accessed addresses are used, because
- *            they are not poison.
+ *            they are not poison. A constant within a new address is added last.
  * Requires:  nothing; lsr comes first.
  * Preserves: the control flow.
  * Cost:      linear in accesses (hashing); each looks at MAX_TRIED addresses.
@@ -61,7 +61,9 @@ static struct nvm_value root_of(const struct nvm_function *f, struct nvm_value v
   int64_t more;
   *offset = 0;
   for (uint32_t step = 0; step < MAX_STEPS && (i = value_inst(f, v)) != NULL; step++) {
-    if (i->op != OP_GEP || i->operand_count != 2 || !gep_constant_offset(f, i, &more)) break;
+    if (i->op != OP_GEP || !type_is_ptr(&f->module->types, i->type) ||
+        !gep_constant_offset(f, i, &more))
+      break;
     *offset = (int64_t)((uint64_t)*offset + (uint64_t)more);
     v = inst_operand(f, i, 0);
   }
@@ -222,6 +224,27 @@ static bool use_address(struct sharer *s, struct nvm_inst_id access, uint32_t op
   return true;
 }
 
+/* (p + constant) + index is (p + index) + constant, which the access adds itself: *now gets another
+ * root. False if it has no such form. */
+static bool move_constant(struct sharer *s, struct address *now, struct nvm_inst_id access) {
+  enum { MAX_INDICES = 4 };
+  struct nvm_value operands[MAX_INDICES];
+  int64_t constant;
+  const struct nvm_inst *i = value_inst(s->f, now->root);
+  if (!i || i->op != OP_GEP || i->operand_count > MAX_INDICES) return false;
+  for (uint32_t k = 0; k < i->operand_count; k++) operands[k] = inst_operand(s->f, i, k);
+  operands[0] = root_of(s->f, operands[0], &constant);
+  if (constant == 0 || constant <= -MAX_OFFSET || constant >= MAX_OFFSET ||
+      !type_is_ptr(&s->f->module->types, value_type(s->f, operands[0])))
+    return false;
+  struct builder at = builder_replacing(s->f, access);
+  struct nvm_value root = builder_add(&at, OP_GEP, 0, i->type, operands, i->operand_count, i->aux);
+  if (value_is_none(root)) return false;
+  now->root = root;
+  now->offset += constant;
+  return true;
+}
+
 static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand) {
   struct nvm_value v = inst_operand_at(s->f, access, operand);
   struct address now = {.block = function_inst(s->f, access)->block};
@@ -234,7 +257,7 @@ static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand)
   uint32_t slot = hash_form(now.form, false), relative = hash_form(now.form, true);
   const struct address *above = find(s, &now, slot);
   if (!above) {
-    bool added = add_stride(s, &now, access, relative);
+    bool added = add_stride(s, &now, access, relative) || move_constant(s, &now, access);
     return (!added || use_address(s, access, operand, now.root, now.offset)) &&
            remember(s, &now, slot, relative);
   }
