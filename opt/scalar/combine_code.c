@@ -8,12 +8,15 @@
  *   ptrtoint   of inttoptr, if the widths agree
  *   trunc, and of a tree of 64-bit operations: the tree in 32 bits
  *   zext       of trunc: a mask
- *   uitofp, sitofp of an extension: of the narrow integer
+ *   uitofp, sitofp of a bool: a select
+ *   uitofp, sitofp of another extension: of the narrow integer
  *   and, or    with undef: 0, -1
  *   br         on a negated condition: successors swapped
  *   call       llvm.expect, the warp size, the address space of a pointer cast from a known one */
 #include "analysis/known_bits.h"
 #include "opt/scalar/combine.h"
+#include "ir/eval.h"
+#include "ir/evalfloat.h"
 #include "ir/gep.h"
 #include "ir/intrinsic.h"
 
@@ -261,6 +264,29 @@ static struct nvm_value zext_of_trunc(struct combiner *k, struct nvm_inst_id roo
   return from < wide ? build_op(k, root, OP_ZEXT, 0, type, 0, 1, &masked) : masked;
 }
 
+/* A bool that is converted to float or double is a choice of constants, one instruction: 1 or 0, or
+ * with its sign -1 or 0. Constants of 16 bits would take instructions of their own. */
+static struct nvm_value float_of_bool(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  const struct type_table *t = &k->m->types;
+  struct nvm_value c = inst_operand(k->f, i, 0);
+  bool is_signed = i->op == OP_SITOFP;
+  const struct nvm_inst *wide = value_inst(k->f, c);
+  if (wide && (wide->op == OP_ZEXT || (wide->op == OP_SEXT && is_signed))) {
+    c = inst_operand(k->f, wide, 0);
+    is_signed = wide->op == OP_SEXT;
+  }
+  struct nvm_type type = i->type, scalar = type_scalar(t, type);
+  enum type_kind kind = type_kind(t, scalar);
+  bool is_bool = type_scalar_bits(t, type_scalar(t, value_type(k->f, c))) == 1;
+  if (!is_bool || (kind != TY_FLOAT && kind != TY_DOUBLE)) return VALUE_NULL;
+  uint64_t sign = is_signed ? UINT64_C(1) << (type_scalar_bits(t, scalar) - 1) : 0;
+  struct nvm_value one = const_float(k->m, scalar, evalfloat_one(eval_format(kind)) | sign);
+  struct nvm_value choice[] = {c, make_splat(k, type, one),
+                               make_splat(k, type, const_float(k->m, scalar, 0))};
+  return build_op(k, root, OP_SELECT, 0, type, 0, 3, choice);
+}
+
 /* A float of the low bits of an i32: of a mask of it, which takes no conversion to fewer bits. */
 static struct nvm_value float_of_low_bits(struct combiner *k, struct nvm_inst_id root,
                                           const struct nvm_inst *cut) {
@@ -273,9 +299,11 @@ static struct nvm_value float_of_low_bits(struct combiner *k, struct nvm_inst_id
   return build_op(k, root, OP_UITOFP, 0, type, 0, 1, &masked);
 }
 
-/* The number that an extension has is that of its operand. Bits of less than a byte are extended
- * anyway, signed bytes and halves by fewer instructions in 32 bits. */
-static struct nvm_value float_of_extension(struct combiner *k, struct nvm_inst_id root) {
+/* A bool, or an extension, whose number is that of its operand. Bits of less than a byte are
+ * extended anyway, signed bytes and halves by fewer instructions in 32 bits. */
+static struct nvm_value float_of_integer(struct combiner *k, struct nvm_inst_id root) {
+  struct nvm_value choice = float_of_bool(k, root);
+  if (!value_is_none(choice)) return choice;
   struct nvm_inst i = *function_inst(k->f, root);
   struct nvm_value v = inst_operand(k->f, &i, 0);
   const struct nvm_inst *zext = value_inst_of(k->f, v, OP_ZEXT),
@@ -438,8 +466,8 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_PTRTOINT] = ptrtoint_of_inttoptr,
       [OP_TRUNC] = trunc_of_tree,
       [OP_ZEXT] = zext_of_trunc,
-      [OP_UITOFP] = float_of_extension,
-      [OP_SITOFP] = float_of_extension,
+      [OP_UITOFP] = float_of_integer,
+      [OP_SITOFP] = float_of_integer,
       [OP_AND] = and_simplify,
       [OP_OR] = or_simplify,
       [OP_EXTRACTELEMENT] = extractelement_of_inserts,
