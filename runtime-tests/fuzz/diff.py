@@ -41,7 +41,8 @@ def levels(nvmini):
 
 def execute(nvmini, path, ways):
     """{kernel: its output}, the whole text under '' where the command fails as such."""
-    command = [nvmini, "run", path, "--fma-level", "0", "--step-limit", "50000000", *ways]
+    command = [nvmini, "run", path, "--fma-level", "0", "--step-limit", "50000000", "-Wno-loop-not-unrolled", "-Wno-loop-not-vectorized",
+               *ways]
     try:
         p = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     except subprocess.TimeoutExpired:
