@@ -1,11 +1,14 @@
 /* The order in which the blocks of a function are emitted, and the jumps that it saves.
  *
- *   order   a reverse postorder in which each loop is contiguous: every block comes after the
- * blocks that lead to it, where the lanes of a warp meet again after a branch branch  of two
- * successors the one that stays in the loop, that does not end the thread, that !prof calls
- * likelier, or that the IR has first, is placed next loop    whose test is at its start, and whose
- * only latch jumps there: the test is placed last, so that an iteration has one jump in place of
- * two block   that only jumps is not emitted: its label is that of the next block with code
+ * Algorithm: - A reverse postorder in which each loop is contiguous. Every block comes after the
+ *              blocks that lead to it, where the lanes of a warp meet again after a branch.
+ *            - Of the two successors of a branch, the one that stays in the loop is placed next,
+ *              else the one that does not end the thread, that !prof calls likelier, or that the IR
+ *              has first.
+ *            - The test at the start of a loop whose only latch jumps to it is placed last, so that
+ *              an iteration has one jump in place of two.
+ *            - A block that only jumps is not emitted: its label is that of the next block with
+ *              code.
  *
  * What a block ends with becomes shorter if the next block is a target (placement_end_block).
  * Functions marked optnone, which are debugged, keep their jumps. Linear in blocks and edges. */

@@ -110,17 +110,17 @@ def compilers(options):
 
 # ---- kernels of public programs
 def number(text, size):
-    """An expression of N, numbers, products, quotients and sums."""
-    if not re.fullmatch(r"[N\d+*/() ]+", text):
+    """An expression of N and numbers: sums of products, whose factors may be divided by numbers."""
+    if not re.fullmatch(r"[N\d+*/]+", text):
         raise ValueError(f"no expression: {text}")
-    value = 1
-    for k, term in enumerate(text.split("+")):
+    value = 0
+    for term in text.split("+"):
         product = 1
         for factor, divided in re.findall(r"([N\d]+)((?:/\d+)*)", term):
             product *= size if factor == "N" else int(factor)
             for by in divided.split("/")[1:]:
                 product //= int(by)
-        value = product if k == 0 else value + product
+        value += product
     return value
 
 

@@ -371,7 +371,7 @@ static int launch(struct experiment *x, const struct variant *v) {
                                x->block[1], x->block[2], x->shared, NULL, values, NULL);
 }
 
-/* Launches once from the start and fetches what it leaves; NULL: all went well. */
+/* Launches once from the start and fetches what it leaves; false: it has a problem. */
 static bool run_once(struct experiment *x, struct variant *v, bool is_reference) {
   for (int k = 0; k < x->buffer_count; k++) {
     struct buffer *b = &x->buffers[k];
