@@ -20,6 +20,7 @@ knobs="force-vector-width=4 force-vector-interleave=2 prefer-predicate-over-epil
 count=0
 find samples runtime-tests -name '*.nvir' -o -name '*.ll' | sort | while read -r file; do
   [ "$(wc -c < "$file")" -le 65000 ] || continue
+  ! grep -q '^; RUN: exits 70' "$file" || continue # it breaks the compiler on purpose
   seed=$work/seeds/$(echo "$file" | tr '/' '_')
   count=$((count + 1))
   case $((count % 8)) in
@@ -44,8 +45,8 @@ done
 result() {
   if [ "$1" -eq 0 ]; then passed=$((passed + 1)); return; fi
   failed=$((failed + 1))
-  echo "FAILED: $2 (status $1)"
   tail -n 60 "$work/log"
+  echo "FAILED: $2 (status $1); last input: $(grep -E '^Running: |Test unit written to ' "$work/log" | tail -n 1)"
 }
 
 cd "$work" || exit 1
