@@ -269,7 +269,18 @@ uint32_t float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type,
 
 /* --- contraction ------------------------------------------------------------------------------ */
 
-/* a * b + c, a * b - c or c - a * b; in machine code neg is a modifier of the operand. */
+static bool is_float_constant(struct ptx_operand o) {
+  return o.kind == PTX_OPERAND_F32 || o.kind == PTX_OPERAND_F64;
+}
+
+static struct ptx_operand negated(struct lower *l, uint16_t type, struct ptx_operand o) {
+  if (!is_float_constant(o)) return emit_unary(l, PTX_NEG, type, o);
+  o.imm ^= o.kind == PTX_OPERAND_F32 ? INT64_C(1) << 31 : INT64_MIN;
+  return o;
+}
+
+/* a * b + c, a * b - c or c - a * b. The sign of a constant factor changes here; in machine code
+ * neg is a modifier of the operand. */
 bool float_lower_fused(struct lower *l, const struct nvm_inst *i) {
   bool is_sum = i->op == OP_ADD || i->op == OP_FADD || i->op == OP_FSUB;
   int product_operand = is_sum ? select_product(l, i) : -1;
@@ -288,7 +299,8 @@ bool float_lower_fused(struct lower *l, const struct nvm_inst *i) {
     uint16_t type = integer ? part_signed_mod(p) : part_float_mod(p);
     struct ptx_operand o[3] = {ptx_r(value_reg(l, v[0], k)), value_operand(l, v[1], k),
                                value_operand(l, v[2], k)};
-    if (negates >= 0) o[negates] = emit_unary(l, PTX_NEG, type, o[negates]);
+    int n = negates == 0 && is_float_constant(o[1]) ? 1 : negates;
+    if (n >= 0) o[n] = negated(l, type, o[n]);
     emit4(l, integer ? PTX_MAD : PTX_FMA,
           EMIT_MODS(integer ? PTX_MOD_LO : PTX_MOD_RN, float_ftz(l, type), type), ptx_r(to[k]),
           o[0], o[1], o[2]);

@@ -184,10 +184,10 @@ static struct nvm_value fold(struct combiner *k, const struct nvm_inst *i) {
 
 static bool is_constant(struct nvm_value v) { return value_kind(v) == VALUE_CONST; }
 
+/* Calls with attributes of parameters stay as they are. */
 static bool call_commutes(const struct nvm_function *f, const struct nvm_inst *i) {
-  uint32_t id = i->operand_count < 3 ? INTRINSIC_NONE : call_intrinsic(f, i);
-  return id == INTRINSIC_fma || id == INTRINSIC_fmuladd ||
-         (i->operand_count == 3 && (intrinsic_table[id].flags & INTRIN_COMMUTES));
+  return i->operand_count >= 3 && (intrinsic_table[call_intrinsic(f, i)].flags & INTRIN_COMMUTES) &&
+         attrlist_info(&f->module->attributes, call_site_of(f, i)->attributes)->count == 0;
 }
 
 /* Moves a constant operand to the right. */
@@ -199,8 +199,6 @@ static void order_operands(struct combiner *k, struct nvm_inst_id id) {
     return;
   struct nvm_value a = inst_operand(k->f, i, 0), b = inst_operand(k->f, i, 1);
   if (!is_constant(a) || is_constant(b)) return;
-  if (i->op == OP_CALL && call_site_of(k->f, i)->attributes.index)
-    return; /* they are for parameters */
   if (compares) i->aux = predicate_swapped((enum op)i->op, i->aux);
   combine_set_operand(k, id, 0, b);
   combine_set_operand(k, id, 1, a);
