@@ -52,10 +52,12 @@ static bool packed_align(uint64_t packed, uint32_t i, uint32_t *align) {
 
 static bool annotated_align(const struct lower *l, struct nvm_value function, uint32_t i,
                             uint32_t *align) {
-  for (const struct annotation *a = annotation_first(l, function); a; a = annotation_next(l, a)) {
+  const struct annotations *all = l->annotations;
+  for (const struct annotation *a = annotation_first(all, function); a;
+       a = annotation_next(all, a)) {
     uint64_t packed;
-    if (annotation_is(l, a, "align") && annotation_metadata_number(l, a->value, &packed) &&
-        packed_align(packed, i, align))
+    if (annotation_is(all, a, "align") &&
+        annotation_metadata_number(l->module, a->value, &packed) && packed_align(packed, i, align))
       return true;
   }
   return false;
@@ -66,7 +68,7 @@ static bool call_align(const struct lower *l, struct nvm_meta node, uint32_t i, 
   const struct meta_node *n = meta_as_node(t, node);
   for (uint32_t k = 0; n && k < n->count; k++) {
     uint64_t packed;
-    if (annotation_metadata_number(l, meta_operand(t, n, k), &packed) &&
+    if (annotation_metadata_number(l->module, meta_operand(t, n, k), &packed) &&
         packed_align(packed, i, align))
       return true;
   }

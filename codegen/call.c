@@ -74,7 +74,7 @@ static bool has_same_abi(struct lower *l, struct abi call, struct nvm_value call
 
 static struct call describe_call(struct lower *l, const struct nvm_inst *i) {
   struct call c = {.inst = i, .site = call_site_of(l->f, i)};
-  c.callee = names_resolve_alias(l, call_callee(l->f, i));
+  c.callee = module_resolve_alias(l->module, call_callee(l->f, i));
   const struct type_info *type = type_info(&l->module->types, c.site->function_type);
   c.abi = (struct abi){VALUE_NULL,
                        c.site->function_type,

@@ -195,12 +195,13 @@ static bool set_inits(struct variables *v, const struct nvm_global *g, const str
 
 static bool is_marked(const struct lower *l, uint32_t index, const char *key) {
   uint64_t value;
-  return annotation_number(l, value_make(VALUE_GLOBAL, index), key, &value) && value != 0;
+  return annotation_number(l->annotations, value_make(VALUE_GLOBAL, index), key, &value) &&
+         value != 0;
 }
 
 /* The type of a texture, surface or sampler reference; 0 for other variables. */
 static uint16_t reference_type(const struct lower *l, uint32_t index) {
-  if (!annotation_first(l, value_make(VALUE_GLOBAL, index))) return 0;
+  if (!annotation_first(l->annotations, value_make(VALUE_GLOBAL, index))) return 0;
   if (is_marked(l, index, "texture")) return PTX_MOD_TEXREF;
   if (is_marked(l, index, "surface")) return PTX_MOD_SURFREF;
   return is_marked(l, index, "sampler") ? PTX_MOD_SAMPLERREF : 0;
@@ -313,7 +314,7 @@ static bool write_variable(struct variables *v, uint32_t index, bool predeclare)
 
 /* Collects the variables that a constant refers to. */
 static bool collect(struct variables *v, struct nvm_value constant) {
-  struct nvm_value base = names_resolve_alias(v->l, constant);
+  struct nvm_value base = module_resolve_alias(v->l->module, constant);
   if (value_kind(base) == VALUE_GLOBAL) return VEC_PUSH(&v->l->arena, &v->references, base);
   if (value_kind(base) != VALUE_CONST) return true;
   const struct constant_info *c = constant_info(&v->l->module->constants, base);

@@ -50,7 +50,7 @@ static bool is_pure_virtual(const struct lower *l, struct nvm_value v) {
 }
 
 static bool evaluate_symbol(struct evaluator *e, struct nvm_value v, struct constant_value *out) {
-  struct nvm_value base = names_resolve_alias(e->l, v);
+  struct nvm_value base = module_resolve_alias(e->l->module, v);
   if (value_kind(base) == VALUE_CONST) return evaluate(e, base, out);
   *out = (struct constant_value){.symbol = base,
                                  .bits = bits_of(e, module_value_type(e->l->module, v))};

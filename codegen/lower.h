@@ -16,7 +16,7 @@
  *   report.h   diagnostics                      address.h  addresses, the frame
  *   part.h     parts of types, modifiers        memory.h   loads, stores, block copies, atomics
  *   emit.h     instructions, short sequences    abi.h      parameters, results, calls
- *   value.h    operands and results             symbol.h   names, annotations, variables
+ *   value.h    operands and results             symbol.h   names, variables
  *   lane.h     vectors lane by lane             stage.h    the stages of lowering one function
  *   select.h   what is emitted, and how         inst.h     one lowering function per instruction
  *   number.h   arithmetic, conversions */
@@ -70,7 +70,7 @@ struct lower {
 
   /* State of single files, for the whole module. */
   struct names *names;
-  struct annotations *annotations;
+  const struct annotations *annotations;
   struct call_state *calls;
   struct debug_state *debug;
   struct ptx_key *allowed;       /* report.c */

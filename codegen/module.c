@@ -43,7 +43,7 @@ static void name_constant(struct uses *u, struct nvm_value v) {
 }
 
 static void name_symbol(struct uses *u, struct nvm_value v) {
-  v = names_resolve_alias(u->l, v);
+  v = module_resolve_alias(u->l->module, v);
   if (value_kind(v) == VALUE_CONST) name_constant(u, v);
   else if (value_kind(v) == VALUE_GLOBAL) u->global[value_index(v)] = true;
   else if (value_kind(v) == VALUE_FUNCTION) {
@@ -167,7 +167,7 @@ static void write_alias(struct lower *l, struct nvm_value alias) {
   const struct nvm_global *g = module_global(l->module, alias);
   uint8_t linkage = g->symbol.linkage;
   if (linkage == LINK_PRIVATE || linkage == LINK_INTERNAL) return;
-  struct nvm_value aliasee = names_resolve_alias(l, alias);
+  struct nvm_value aliasee = module_resolve_alias(l->module, alias);
   const struct nvm_function *f =
       value_kind(aliasee) == VALUE_FUNCTION ? module_function(l->module, aliasee) : NULL;
   const char *problem = NULL;
@@ -275,7 +275,8 @@ static enum nvm_status write_module(struct lower *l) {
   size_t begin = l->out->length;
   if (!check_layout(l)) return NVM_REFUSED;
   legalize_aliases(l->module);
-  if (!init_parts(l) || !names_assign(l) || !annotation_read_all(l) || !find_uses(l, &uses))
+  if (!init_parts(l) || !names_assign(l) ||
+      !(l->annotations = annotations_read(l->module, &l->arena)) || !find_uses(l, &uses))
     return NVM_OUT_OF_MEMORY;
   write_header(l, l->out);
   size_t end = l->out->length;

@@ -151,18 +151,12 @@ bool names_assign(struct lower *l) {
 
 /* --- Lookup --- */
 
-struct nvm_value names_resolve_alias(const struct lower *l, struct nvm_value symbol) {
-  if (value_kind(symbol) != VALUE_GLOBAL) return symbol;
-  const struct nvm_global *g = module_global(l->module, symbol);
-  return g->is_alias ? g->aliasee : symbol;
-}
-
 struct nvm_str names_of_alias(const struct lower *l, struct nvm_value alias) {
   return l->names->of_global[value_index(alias)];
 }
 
 struct nvm_str names_of_symbol(const struct lower *l, struct nvm_value global_or_function) {
-  struct nvm_value v = names_resolve_alias(l, global_or_function);
+  struct nvm_value v = module_resolve_alias(l->module, global_or_function);
   if (value_kind(v) == VALUE_FUNCTION) return l->names->of_function[value_index(v)];
   if (value_kind(v) == VALUE_GLOBAL) return l->names->of_global[value_index(v)];
   return (struct nvm_str){0};

@@ -58,11 +58,8 @@ static struct ptx_operand emit_test(struct switch_lowering *s, uint16_t how,
 
 /* Whether the function has "no-jump-tables"="true" (clang's -fno-jump-tables). */
 static bool forbids_tables(const struct lower *l) {
-  const struct nvm_module *m = l->module;
-  struct nvm_attrset set = attrlist_info(&m->attributes, l->f->attributes)->function;
-  struct nvm_str key = strtab_find(&m->strings, "no-jump-tables", 14);
-  const struct nvm_attr *a = key.index ? attrset_find_string(&m->attributes, set, key) : NULL;
-  return a && strcmp(module_text(m, a->str2).bytes, "true") == 0;
+  const struct nvm_attr *a = function_string_attribute(l->f, "no-jump-tables");
+  return a && strcmp(module_text(l->module, a->str2).bytes, "true") == 0;
 }
 
 static bool is_dense(const struct switch_lowering *s, uint32_t first, uint32_t count) {

@@ -1,35 +1,17 @@
-/* Symbols: PTX names, annotations, performance directives, variables and their initializers. */
+/* Symbols: PTX names, performance directives, variables and their initializers. */
 #ifndef NVM_CODEGEN_SYMBOL_H
 #define NVM_CODEGEN_SYMBOL_H
 
 #include "codegen/lower.h"
+#include "ir/annotation.h"
 
 /* Legal, unique, deterministic PTX names for all functions and globals. */
 bool names_assign(struct lower *l);
 /* The name of the symbol, or of what it is an alias of; of the alias itself. */
 struct nvm_str names_of_symbol(const struct lower *l, struct nvm_value global_or_function);
 struct nvm_str names_of_alias(const struct lower *l, struct nvm_value alias);
-/* The final target of an alias (a symbol or an expression); other values as they are. */
-struct nvm_value names_resolve_alias(const struct lower *l, struct nvm_value symbol);
 /* A name for something in a function: this one, unless a symbol of the module has it. */
 struct nvm_str names_of_local(struct lower *l, const char *name);
-
-/* One key and value of !nvvm.annotations. */
-struct annotation {
-  struct nvm_str key;
-  struct nvm_meta value;
-  uint32_t next; /* of the same symbol; 0: end */
-};
-bool annotation_read_all(struct lower *l);
-/* The pairs of a function or variable, in order; NULL at the end. */
-const struct annotation *annotation_first(const struct lower *l, struct nvm_value symbol);
-const struct annotation *annotation_next(const struct lower *l, const struct annotation *a);
-bool annotation_is(const struct lower *l, const struct annotation *a, const char *key);
-/* The number that metadata is, of an annotation or another list; false if it is none. */
-bool annotation_metadata_number(const struct lower *l, struct nvm_meta meta, uint64_t *value);
-/* The first number under `key`; false if there is none. */
-bool annotation_number(const struct lower *l, struct nvm_value symbol, const char *key,
-                       uint64_t *value);
 
 /* `.maxntid` and the like, from annotations and attributes; refuses what the target lacks. */
 void directive_read(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);

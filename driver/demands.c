@@ -14,14 +14,12 @@ static struct nvmini_text public_text(struct nvm_text t) {
 
 struct demands_cpu demands_cpu(const struct nvmini_module *module) {
   const struct nvm_module *m = module_of_handle(module);
-  struct nvm_str key = strtab_find(&m->strings, "target-cpu", strlen("target-cpu"));
   struct nvm_str first = {0};
   struct demands_cpu cpu = {0};
-  for (uint32_t n = 1; key.index != 0 && n < m->functions.count; n++) {
+  for (uint32_t n = 1; n < m->functions.count; n++) {
     const struct nvm_function *f = m->functions.data[n];
     if (function_is_declaration(f)) continue;
-    struct nvm_attrset set = attrlist_info(&m->attributes, f->attributes)->function;
-    const struct nvm_attr *a = attrset_find_string(&m->attributes, set, key);
+    const struct nvm_attr *a = function_string_attribute(f, "target-cpu");
     if (a == NULL || !a->has_value || a->str2.index == first.index) continue;
     struct nvmini_text text = public_text(module_text(m, a->str2));
     if (first.index == 0) first = a->str2, cpu.cpu = text;

@@ -5,29 +5,10 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* Name and parameters; all return 0 or an error. Types are those of the driver API on 64-bit
- * hosts. */
-#define GPU_FUNCTIONS(F)                                                                           \
-  F(cuInit, (unsigned))                                                                            \
-  F(cuDeviceGet, (int *, int))                                                                     \
-  F(cuDevicePrimaryCtxRetain, (void **, int))                                                      \
-  F(cuCtxSetCurrent, (void *))                                                                     \
-  F(cuModuleLoadData, (void **, const void *))                                                     \
-  F(cuModuleGetFunction, (void **, void *, const char *))                                          \
-  F(cuFuncSetAttribute, (void *, int, int))                                                        \
-  F(cuMemAlloc_v2, (uint64_t *, size_t))                                                           \
-  F(cuMemFree_v2, (uint64_t))                                                                      \
-  F(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t))                                             \
-  F(cuMemcpyDtoH_v2, (void *, uint64_t, size_t))                                                   \
-  F(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
-                     void *, void **, void **))                                                    \
-  F(cuCtxSynchronize, (void))                                                                      \
-  F(cuGetErrorString, (int, const char **))
-
 struct gpu {
-#define F(name, parameters) int(*name) parameters;
-  GPU_FUNCTIONS(F)
-#undef F
+#define GPU_FUNCTION(NAME, PARAMETERS) int(*NAME) PARAMETERS;
+#include "driver/gpu_functions.def"
+#undef GPU_FUNCTION
 };
 
 enum { DYNAMIC_SHARED_SIZE = 8 /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */ };
@@ -48,14 +29,14 @@ static bool load(struct gpu *g) {
   void *library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library) return refuse("--on gpu: no GPU driver: libcuda.so.1 not found");
   bool all = true;
-#define F(name, parameters)                       \
+#define GPU_FUNCTION(NAME, PARAMETERS)            \
   {                                               \
-    void *function = dlsym(library, #name);       \
-    memcpy(&g->name, &function, sizeof function); \
+    void *function = dlsym(library, #NAME);       \
+    memcpy(&g->NAME, &function, sizeof function); \
     all = all && function;                        \
   }
-  GPU_FUNCTIONS(F)
-#undef F
+#include "driver/gpu_functions.def"
+#undef GPU_FUNCTION
   return all || refuse("--on gpu: libcuda.so.1 lacks required functions");
 }
 

@@ -394,14 +394,12 @@ static bool same_value(const struct nvm_attr *a, const struct nvm_attr *b) {
 static void find_common_attributes(struct linker *l) {
   struct nvm_module *m = l->into;
   for (size_t k = 0; l->only_needed && k < sizeof agreed_keys / sizeof *agreed_keys; k++) {
-    struct nvm_str key = strtab_find(&m->strings, agreed_keys[k], strlen(agreed_keys[k]));
     const struct nvm_attr *first = NULL;
-    bool agree = key.index != 0, any = false;
+    bool agree = true, any = false;
     for (uint32_t n = 1; agree && n < m->functions.count; n++) {
       const struct nvm_function *f = m->functions.data[n];
       if (function_is_declaration(f)) continue;
-      struct nvm_attrset set = attrlist_info(&m->attributes, f->attributes)->function;
-      const struct nvm_attr *a = attrset_find_string(&m->attributes, set, key);
+      const struct nvm_attr *a = function_string_attribute(f, agreed_keys[k]);
       agree = any ? same_value(first, a) : a != NULL;
       first = a;
       any = true;

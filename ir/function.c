@@ -330,6 +330,22 @@ static const struct nvm_attr *attribute_of(const struct nvm_function *f, struct 
   return attrset_find(a, attrlist_info(a, list)->function, id);
 }
 
+static const struct nvm_attr *find_string(const struct nvm_module *m, struct nvm_attrset set,
+                                          const char *key) {
+  struct nvm_str s = strtab_find(&m->strings, key, strlen(key));
+  return s.index ? attrset_find_string(&m->attributes, set, s) : NULL;
+}
+
+const struct nvm_attr *function_string_attribute(const struct nvm_function *f, const char *key) {
+  return find_string(f->module, attrlist_info(&f->module->attributes, f->attributes)->function,
+                     key);
+}
+
+const struct nvm_attr *function_parameter_string(const struct nvm_function *f, uint32_t i,
+                                                 const char *key) {
+  return find_string(f->module, attrlist_parameter(&f->module->attributes, f->attributes, i), key);
+}
+
 const struct nvm_attr *function_attribute(const struct nvm_function *f, enum attr_id id) {
   return attribute_of(f, f->attributes, id);
 }

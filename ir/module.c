@@ -305,19 +305,14 @@ struct nvm_type module_value_type(const struct nvm_module *m, struct nvm_value v
 
 bool function_flushes_f32(const struct nvm_function *f) {
   const struct nvm_module *m = f->module;
-  struct nvm_attrset set = attrlist_info(&m->attributes, f->attributes)->function;
-  const struct nvm_attr *all = attrset_find(&m->attributes, set, ATTR_DENORMAL_FPENV);
+  const struct nvm_attr *all = function_attribute(f, ATTR_DENORMAL_FPENV);
   if (all) { /* (ieee, float: preservesign): the part for all formats, and for this one */
     const char *text = module_text(m, all->str2).bytes, *own = strstr(text, "float:");
     if (own) text = own + 6 + strspn(own + 6, " ");
     return strncmp(text, "preservesign", 12) == 0;
   }
-  struct nvm_str keys[2] = {strtab_find(&m->strings, "denormal-fp-math-f32", 20),
-                            strtab_find(&m->strings, "nvptx-f32ftz", 12)};
-  const struct nvm_attr *mode =
-      keys[0].index ? attrset_find_string(&m->attributes, set, keys[0]) : NULL;
+  const struct nvm_attr *mode = function_string_attribute(f, "denormal-fp-math-f32");
   if (mode) return strncmp(module_text(m, mode->str2).bytes, "preserve-sign", 13) == 0;
-  const struct nvm_attr *old =
-      keys[1].index ? attrset_find_string(&m->attributes, set, keys[1]) : NULL;
+  const struct nvm_attr *old = function_string_attribute(f, "nvptx-f32ftz");
   return old && strcmp(module_text(m, old->str2).bytes, "true") == 0;
 }

@@ -185,6 +185,13 @@ static inline struct nvm_global *module_global(const struct nvm_module *m, struc
 static inline struct nvm_function *module_function(const struct nvm_module *m, struct nvm_value v) {
   return m->functions.data[value_index(v)];
 }
+/* The final target of an alias (a symbol or an expression); other values as they are. */
+static inline struct nvm_value module_resolve_alias(const struct nvm_module *m,
+                                                    struct nvm_value symbol) {
+  while (value_kind(symbol) == VALUE_GLOBAL && module_global(m, symbol)->is_alias)
+    symbol = module_global(m, symbol)->aliasee;
+  return symbol;
+}
 /* The symbol part of a global or function. */
 struct symbol *module_symbol(const struct nvm_module *m, struct nvm_value v);
 

@@ -5,6 +5,7 @@
  * pipelines understand. */
 #include "opt/pipeline.h"
 
+#include "ir/annotation.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "opt/interprocedural/call_graph.h"
@@ -406,10 +407,11 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
   g.env.arena = &g.scratch;
   g.env.flow = &g.flow;
   g.settled = arena_alloc(&m->arena, m->functions.count * sizeof *g.settled);
+  g.env.annotations = annotations_read(m, &m->arena);
   g.env.remarks = options->remark ? &g.remarks : NULL;
   if (!options->pipeline.bytes) pipeline_of_level(&p, options->level, options->knobs);
   else if (!pipeline_append(&p, options->pipeline, &refused)) s = refuse_pass(sink, refused);
-  if (!g.settled) s = NVM_OUT_OF_MEMORY;
+  if (!g.settled || !g.env.annotations) s = NVM_OUT_OF_MEMORY;
   if (s == NVM_OK) s = check_pass_name(sink, options->print_before);
   if (s == NVM_OK) s = check_pass_name(sink, options->print_after);
   if (s == NVM_OK && options->on_change)

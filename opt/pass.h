@@ -10,6 +10,7 @@
 #include "support/knobs.h"
 #include "target/target.h"
 
+struct annotations;
 struct call_graph;
 struct remark; /* opt/remark.h */
 struct remark_sink;
@@ -30,10 +31,11 @@ struct pass_env {
   struct flow *flow; /* of the current function, as it was before the pass: analysis/flow.h */
   bool flow_kept;    /* set by a pass: `flow` is valid after it although the control flow changed */
   struct call_graph *calls; /* opt/interprocedural/call_graph.h; NULL outside groups with inline */
-  uint32_t number;          /* of the current function */
-  uint32_t parameters;      /* of the running pass: a bit per enum pass_parameter */
-  uint64_t *statistic;      /* counter of the running pass: its row's `counts` */
-  uint8_t size_effort;      /* of the level: 1 -Os, 2 -Oz; for a function see pass_size_effort() */
+  const struct annotations *annotations; /* ir/annotation.h: as they were before the first pass */
+  uint32_t number;                       /* of the current function */
+  uint32_t parameters;                   /* of the running pass: a bit per enum pass_parameter */
+  uint64_t *statistic;                   /* counter of the running pass: its row's `counts` */
+  uint8_t size_effort; /* of the level: 1 -Os, 2 -Oz; for a function see pass_size_effort() */
 };
 
 /* How far the code size of this function matters more than its speed: 0; 1: -Os or the attribute

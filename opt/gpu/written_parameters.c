@@ -47,20 +47,12 @@ static void find_written(const struct nvm_function *f, bool *written) {
     }
 }
 
-static bool is_string_known(const struct nvm_module *m, const char *text, struct nvm_str *s) {
-  *s = strtab_find(&m->strings, text, strlen(text));
-  return s->index != 0;
-}
-
 /* Whether the address of a parameter may be asked for: a copy has another one. Annotations do not
  * say of which parameters before they are read, so they count for all of the module. */
 static bool may_be_grid_constant(const struct nvm_function *f, uint32_t argument) {
-  const struct nvm_module *m = f->module;
-  struct nvm_str key;
-  struct nvm_attrset set = attrlist_parameter(&m->attributes, f->attributes, argument);
-  return is_string_known(m, "grid_constant", &key) ||
-         (is_string_known(m, "nvvm.grid_constant", &key) &&
-          attrset_find_string(&m->attributes, set, key));
+  static const char annotation[] = "grid_constant";
+  return strtab_find(&f->module->strings, annotation, strlen(annotation)).index ||
+         function_parameter_string(f, argument, "nvvm.grid_constant");
 }
 
 /* Copies the byval parameters of a kernel that are written, or all. */

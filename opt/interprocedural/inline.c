@@ -82,17 +82,12 @@ struct inliner {
 /* A callee with a denormal mode must have its caller's. */
 static bool same_denormals(const struct nvm_function *f, const struct nvm_function *g) {
   static const char *const keys[] = {"denormal-fp-math", "denormal-fp-math-f32", "nvptx-f32ftz"};
-  const struct attr_table_data *a = &f->module->attributes;
-  struct nvm_attrset callee = attrlist_info(a, g->attributes)->function;
-  struct nvm_attrset caller = attrlist_info(a, f->attributes)->function;
-  const struct nvm_attr *theirs = attrset_find(a, callee, ATTR_DENORMAL_FPENV);
-  const struct nvm_attr *ours = attrset_find(a, caller, ATTR_DENORMAL_FPENV);
+  const struct nvm_attr *theirs = function_attribute(g, ATTR_DENORMAL_FPENV);
+  const struct nvm_attr *ours = function_attribute(f, ATTR_DENORMAL_FPENV);
   if (theirs && (!ours || ours->str2.index != theirs->str2.index)) return false;
   for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-    struct nvm_str key = strtab_find(&f->module->strings, keys[k], strlen(keys[k]));
-    if (key.index == 0) continue;
-    theirs = attrset_find_string(a, callee, key);
-    ours = attrset_find_string(a, caller, key);
+    theirs = function_string_attribute(g, keys[k]);
+    ours = function_string_attribute(f, keys[k]);
     if (theirs && (!ours || ours->str2.index != theirs->str2.index)) return false;
   }
   return true;

@@ -612,7 +612,8 @@ static void report_occupancy(const struct vector_loop *v, const struct choice *c
 enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p) {
   v->assumed_trips =
       v->exact_trips && v->exact_trips < ASSUMED_TRIPS ? v->exact_trips : ASSUMED_TRIPS;
-  v->block_threads = launch_bounds_threads(v->f);
+  v->block_threads =
+      launch_bounds_threads(v->env->annotations, value_make(VALUE_FUNCTION, v->env->number));
   struct choice c = {.scalar = cost_of_plan(v, p, 1, 1)};
   uint32_t most = max_factor(v);
   int64_t requested = vl_requested_width(v);

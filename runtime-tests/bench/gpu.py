@@ -209,7 +209,7 @@ def add_programs(plan, options):
 
 def prepare(options):
     os.makedirs(options.folder, exist_ok=True)
-    built = run("cc", "-std=c11", "-D_GNU_SOURCE", "-O2", os.path.join(HERE, "gpu_bench.c"), "-o", os.path.join(options.folder, "gpu_bench"),
+    built = run("cc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-I", ROOT, os.path.join(HERE, "gpu_bench.c"), "-o", os.path.join(options.folder, "gpu_bench"),
                 "-ldl", "-lm")
     if built.returncode:
         return built.stderr

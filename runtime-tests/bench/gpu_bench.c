@@ -24,35 +24,21 @@
 #include <string.h>
 #include <time.h>
 
-/* Name and parameters; all return 0 or an error. */
-#define DRIVER_FUNCTIONS(F)                                                                        \
-  F(cuInit, (unsigned))                                                                            \
-  F(cuDeviceGet, (int *, int))                                                                     \
-  F(cuDeviceGetName, (char *, int, int))                                                           \
-  F(cuDeviceGetAttribute, (int *, int, int))                                                       \
-  F(cuDevicePrimaryCtxRetain, (void **, int))                                                      \
-  F(cuCtxSetCurrent, (void *))                                                                     \
-  F(cuCtxSynchronize, (void))                                                                      \
-  F(cuModuleLoadData, (void **, const void *))                                                     \
-  F(cuModuleUnload, (void *))                                                                      \
-  F(cuModuleGetFunction, (void **, void *, const char *))                                          \
-  F(cuFuncSetAttribute, (void *, int, int))                                                        \
-  F(cuMemAlloc_v2, (uint64_t *, size_t))                                                           \
-  F(cuMemFree_v2, (uint64_t))                                                                      \
-  F(cuMemcpyHtoD_v2, (uint64_t, const void *, size_t))                                             \
-  F(cuMemcpyDtoH_v2, (void *, uint64_t, size_t))                                                   \
-  F(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
-                     void *, void **, void **))                                                    \
-  F(cuEventCreate, (void **, unsigned))                                                            \
-  F(cuEventRecord, (void *, void *))                                                               \
-  F(cuEventSynchronize, (void *))                                                                  \
-  F(cuEventElapsedTime, (float *, void *, void *))                                                 \
-  F(cuGetErrorString, (int, const char **))
+/* Beside driver/gpu_functions.def: what times kernels and names the GPU. */
+#define BENCH_FUNCTIONS(F)                   \
+  F(cuDeviceGetName, (char *, int, int))     \
+  F(cuDeviceGetAttribute, (int *, int, int)) \
+  F(cuModuleUnload, (void *))                \
+  F(cuEventCreate, (void **, unsigned))      \
+  F(cuEventRecord, (void *, void *))         \
+  F(cuEventSynchronize, (void *))            \
+  F(cuEventElapsedTime, (float *, void *, void *))
 
 static struct {
-#define F(name, parameters) int(*name) parameters;
-  DRIVER_FUNCTIONS(F)
-#undef F
+#define GPU_FUNCTION(NAME, PARAMETERS) int(*NAME) PARAMETERS;
+#include "driver/gpu_functions.def"
+  BENCH_FUNCTIONS(GPU_FUNCTION)
+#undef GPU_FUNCTION
 } driver;
 
 static struct {
@@ -142,10 +128,11 @@ static void *symbol(void *library, const char *name) {
 static void open_driver(void) {
   void *library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library) end("no GPU driver: libcuda.so.1 not found");
-#define F(name, parameters) \
-  memcpy(&driver.name, (void *[]){symbol(library, #name)}, sizeof(void *));
-  DRIVER_FUNCTIONS(F)
-#undef F
+#define GPU_FUNCTION(NAME, PARAMETERS) \
+  memcpy(&driver.NAME, (void *[]){symbol(library, #NAME)}, sizeof(void *));
+#include "driver/gpu_functions.def"
+  BENCH_FUNCTIONS(GPU_FUNCTION)
+#undef GPU_FUNCTION
   int device;
   void *context;
   if (driver.cuInit(0) || driver.cuDeviceGet(&device, 0)) end("no GPU found");

@@ -347,10 +347,7 @@ static const struct nvm_attr *byval_of(const struct ir_decoder *d, uint32_t i) {
 }
 
 static bool is_grid_constant(const struct ir_decoder *d, uint32_t i) {
-  struct nvm_text word = text_of("nvvm.grid_constant");
-  struct nvm_str key = strtab_find(&d->m->strings, word.bytes, word.length);
-  struct nvm_attrset set = attrlist_parameter(&d->m->attributes, d->f->attributes, i);
-  return key.index && attrset_find_string(&d->m->attributes, set, key);
+  return function_parameter_string(d->f, i, "nvvm.grid_constant");
 }
 
 /* A kernel's parameters are consecutive, each by its own alignment. */
