@@ -86,8 +86,8 @@ static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const stru
   uint64_t constant = 0;
   for (uint32_t k = 1; k < i->operand_count; k++) {
     bool member;
-    struct nvm_value whole = inst_operand(l->f, i, k), source = select_operand(l, i, k);
-    uint64_t step = gep_step(&w, whole, &member);
+    struct selected_index selected = select_index(l, i, k);
+    uint64_t step = gep_step(&w, inst_operand(l->f, i, k), &member) * selected.scale;
     const struct lanes *o = &operands[k];
     struct ptx_operand index = o->at[(o->count == 1 ? 0 : lane) * o->parts_each];
     if (member || step == 0) {
@@ -98,10 +98,9 @@ static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const stru
       constant += step * (uint64_t)index.imm;
       continue;
     }
-    bool is_signed = value_equal(source, whole) || value_inst(l->f, whole)->op == OP_SEXT;
     struct part p = *part_at(l, part_list(l, o->scalar), 0);
-    address = ptx_r(add_scaled(l, address, o->count == 1 ? source : VALUE_NULL, index, &p,
-                               is_signed, step, wide));
+    address = ptx_r(add_scaled(l, address, o->count == 1 ? selected.value : VALUE_NULL, index, &p,
+                               selected.is_signed, step, wide));
   }
   if (constant)
     emit3(l, PTX_ADD, PTX_MODS(wide ? PTX_MOD_S64 : PTX_MOD_S32), ptx_r(to), address,

@@ -102,6 +102,39 @@ int select_product(const struct lower *l, const struct nvm_inst *i) {
 
 /* --- extensions and truncations --------------------------------------------------------------- */
 
+enum { MAX_INDEX = 8, SCALE_BIT = 8 }; /* bit 8 + k of a gep's `folded`: index k is scaled */
+
+/* The constant by which v is shifted left or multiplied, as a factor, if only one instruction reads
+ * v; 1: it is no such value. */
+static uint64_t scale_of(const struct lower *l, struct nvm_value v) {
+  enum { MAX_SHIFT = 30 };
+  const struct nvm_inst *i = value_inst(l->f, v);
+  nvm_u128 amount;
+  if (l->target->optimization_level == 0 || !i || (i->op != OP_SHL && i->op != OP_MUL) ||
+      !is_read_once(l, v) || value_kind(inst_operand(l->f, i, 0)) == VALUE_CONST ||
+      !const_is_int(l->module, inst_operand(l->f, i, 1), &amount))
+    return 1;
+  if (i->op == OP_MUL) return amount > 0 && amount <= INT32_MAX ? (uint64_t)amount : 1;
+  return amount <= MAX_SHIFT ? UINT64_C(1) << amount : 1;
+}
+
+/* The scale of a 64-bit index, which wraps as addresses do. A product that fits mul.wide, but is
+ * not of an extended value, is left to it. */
+static uint64_t long_scale(const struct lower *l, struct nvm_value index) {
+  const struct nvm_inst *i = value_inst(l->f, index);
+  bool is_long = i && type_equal(i->type, TYPE_I64) &&
+                 (i->op == OP_SHL || is_extended(l, inst_operand(l->f, i, 0)));
+  return is_long ? scale_of(l, index) : 1;
+}
+
+/* The scale of a 32-bit index that does not overflow where it is extended. */
+static uint64_t short_scale(const struct lower *l, const struct nvm_inst *extension) {
+  struct nvm_value index = inst_operand(l->f, extension, 0);
+  const struct nvm_inst *i = value_inst(l->f, index);
+  uint16_t flag = extension->op == OP_SEXT ? INST_NSW : INST_NUW;
+  return i && i->flags & flag ? scale_of(l, index) : 1;
+}
+
 /* mul.wide multiplies 32-bit indices by steps that are positive as signed numbers. */
 static bool is_widened_index(const struct lower *l, struct nvm_value index, uint64_t step) {
   const struct nvm_inst *i = value_inst(l->f, index);
@@ -110,18 +143,49 @@ static bool is_widened_index(const struct lower *l, struct nvm_value index, uint
          type_equal(value_type(l->f, inst_operand(l->f, i, 0)), TYPE_I32);
 }
 
+/* What a gep does itself of index k with this step: the extension, and one scale around it or
+ * inside. */
+static uint16_t index_folds(const struct lower *l, struct nvm_value index, uint32_t k,
+                            uint64_t step) {
+  uint16_t extends = (uint16_t)(1u << k), scales = (uint16_t)(1u << (SCALE_BIT + k)), folds = 0;
+  uint64_t by = step <= INT32_MAX ? long_scale(l, index) : 1;
+  if (by > 1 && step * by <= INT32_MAX) {
+    folds = scales;
+    index = inst_operand(l->f, value_inst(l->f, index), 0);
+    step *= by;
+  }
+  if (!is_widened_index(l, index, step)) return folds;
+  by = short_scale(l, value_inst(l->f, index));
+  if (folds == 0 && by > 1 && step * by <= INT32_MAX) folds = scales;
+  return folds | extends;
+}
+
 static void select_indices(struct lower *l, const struct nvm_inst *gep) {
   const struct type_table *t = &l->module->types;
   if (type_is_vector(t, gep->type)) return;
   if (layout_pointer_bits(&l->module->layout, type_info(t, gep->type)->width) != 64) return;
   struct gep_walk w = gep_begin(l->module, gep->aux);
   struct selection *s = selection_of(l, gep);
-  for (uint32_t k = 1; k < gep->operand_count && k < 8 * sizeof s->folded; k++) {
+  for (uint32_t k = 1; k < gep->operand_count && k < MAX_INDEX; k++) {
     struct nvm_value index = inst_operand(l->f, gep, k);
     bool is_member;
     uint64_t step = gep_step(&w, index, &is_member);
-    if (!is_member && is_widened_index(l, index, step)) s->folded |= (uint16_t)(1u << k);
+    if (!is_member) s->folded |= index_folds(l, index, k, step);
   }
+}
+
+struct selected_index select_index(const struct lower *l, const struct nvm_inst *gep, uint32_t k) {
+  uint32_t folded = k < MAX_INDEX ? selection_of(l, gep)->folded >> k : 0;
+  struct selected_index x = {inst_operand(l->f, gep, k), 1, true};
+  if (folded >> SCALE_BIT & 1 && (x.scale = long_scale(l, x.value)) > 1)
+    x.value = inst_operand(l->f, value_inst(l->f, x.value), 0);
+  if (!(folded & 1)) return x;
+  const struct nvm_inst *extension = value_inst(l->f, x.value);
+  x.is_signed = extension->op == OP_SEXT;
+  x.value = inst_operand(l->f, extension, 0);
+  if (folded >> SCALE_BIT & 1 && x.scale == 1 && (x.scale = short_scale(l, extension)) > 1)
+    x.value = inst_operand(l->f, value_inst(l->f, x.value), 0);
+  return x;
 }
 
 static bool is_aligned(const struct lower *l, struct nvm_type type, struct memory_access how,
@@ -213,8 +277,8 @@ struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_i
                                        uint32_t k) {
   struct nvm_value v = inst_operand(l->f, i, k);
   if (i->op == OP_OR) return unconverted(l, half_of(l, v, !(selection_of(l, i)->folded >> k & 1)));
-  bool converts = i->op == OP_GEP || i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL ||
-                  i->op == OP_TRUNC;
+  if (i->op == OP_GEP) return k == 0 ? v : select_index(l, i, k).value;
+  bool converts = i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL || i->op == OP_TRUNC;
   bool is_folded = k < 8 * sizeof(uint16_t) && selection_of(l, i)->folded >> k & 1;
   return converts && is_folded ? unconverted(l, v) : v;
 }

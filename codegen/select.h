@@ -6,6 +6,8 @@
  *   result is not used                   not wanted
  *   add, fadd, fsub of a product         `folded` bit of the product, which is not wanted: mad, fma
  *   gep index extended from 32 bits      `folded` bit of the index: mul.wide extends it
+ *   gep index that is a constant times   bit 8 + k of `folded`: the step of index k includes it
+ *   another value, before or after that
  *   64-bit product of 32-bit factors     bit 2 or 3 of `folded`: mul.wide; bits 0 and 1: it extends
  *                                        the factor
  *   store of a truncated integer         `folded` bit 0: the access truncates
@@ -53,6 +55,13 @@ static inline struct nvm_value select_operand(const struct lower *l, const struc
   return l->selection[i - l->f->insts.data].folded ? select_folded_operand(l, i, k)
                                                    : inst_operand(l->f, i, k);
 }
+/* Index k of a gep is value * scale, value extended by mul.wide if it has 32 bits. */
+struct selected_index {
+  struct nvm_value value;
+  uint64_t scale;
+  bool is_signed;
+};
+struct selected_index select_index(const struct lower *l, const struct nvm_inst *gep, uint32_t k);
 /* Whether mul.wide computes i, a product or left shift of 64 bits whose factors fit 32 bits. */
 enum select_wide { SELECT_NOT_WIDE = 0, SELECT_WIDE_UNSIGNED = 4, SELECT_WIDE_SIGNED = 8 };
 enum select_wide select_wide_product(const struct lower *l, const struct nvm_inst *i);
