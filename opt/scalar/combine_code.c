@@ -10,6 +10,7 @@
  *   zext       of trunc: a mask
  *   uitofp, sitofp of a bool: a select
  *   uitofp, sitofp of another extension: of the narrow integer
+ *   fdiv       by a power of two: a product
  *   and, or    with undef: 0, -1
  *   br         on a negated condition: successors swapped
  *   call       llvm.expect, the warp size, the address space of a pointer cast from a known one */
@@ -317,6 +318,36 @@ static struct nvm_value float_of_integer(struct combiner *k, struct nvm_inst_id 
   return build_op(k, root, zext ? OP_UITOFP : OP_SITOFP, 0, i.type, 0, 1, &narrow);
 }
 
+/* The number of which v is a splat; v if it is no aggregate, VALUE_NULL if its members differ. */
+static struct nvm_value number_of_splat(const struct nvm_module *m, struct nvm_value v) {
+  if (value_kind(v) != VALUE_CONST) return VALUE_NULL;
+  const struct constant_info *c = constant_info(&m->constants, v);
+  if (c->kind != CONST_AGGREGATE) return v;
+  const struct nvm_value *lanes = m->constants.operands.data + c->first;
+  for (uint32_t n = 1; n < c->count; n++)
+    if (!value_equal(lanes[n], lanes[0])) return VALUE_NULL;
+  return lanes[0];
+}
+
+/* The reciprocal of a power of two is exact, so both round the same number. It is a normal number,
+ * since others may be flushed. */
+static struct nvm_value fdiv_by_power(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  struct nvm_type type = i->type, scalar = type_scalar(&k->m->types, type);
+  struct nvm_value divisor = number_of_splat(k->m, inst_operand(k->f, i, 1));
+  struct eval_lane lane;
+  if (value_kind(divisor) != VALUE_CONST || !eval_lane_of(k->m, divisor, &lane) || lane.poison)
+    return VALUE_NULL;
+  /* Without a sign, the powers of two are the multiples of `step`, symmetric to the number one. */
+  uint64_t one = evalfloat_one(eval_format(type_kind(&k->m->types, scalar))), step = one & -one,
+           sign = UINT64_C(1) << (type_scalar_bits(&k->m->types, scalar) - 1),
+           bits = (uint64_t)lane.bits, size = bits & ~sign;
+  if (size % step != 0 || size < step || size > 2 * one - step) return VALUE_NULL;
+  struct nvm_value power = const_float(k->m, scalar, (2 * one - size) | (bits & sign));
+  struct nvm_value pair[] = {inst_operand(k->f, i, 0), make_splat(k, type, power)};
+  return build_op(k, root, OP_FMUL, i->flags, type, 0, 2, pair);
+}
+
 /* --- Undefined operands --- */
 
 /* `x & undef` and `x | undef`: the undefined operand decides all bits. */
@@ -468,6 +499,7 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_ZEXT] = zext_of_trunc,
       [OP_UITOFP] = float_of_integer,
       [OP_SITOFP] = float_of_integer,
+      [OP_FDIV] = fdiv_by_power,
       [OP_AND] = and_simplify,
       [OP_OR] = or_simplify,
       [OP_EXTRACTELEMENT] = extractelement_of_inserts,
