@@ -240,6 +240,7 @@ void convert_unpack_bytes(struct lower *l, struct ptx_operand word,
     struct ptx_operand pair = emit_value(l, PTX_MOD_B32, PTX_PRMT, PTX_MODS(PTX_MOD_B32),
                                          PTX_OPS(word, ptx_i(0), ptx_i(half ? 0x4342 : 0x4140)));
     emit_ungroup(l, PTX_MOD_B32, pair, to[2 * half], to[2 * half + 1]);
+    for (uint32_t k = 0; k < 2; k++) emit_note_zero_above(l, to[2 * half + k].reg);
   }
 }
 
