@@ -269,21 +269,18 @@ uint32_t float_pairs(struct lower *l, enum ptx_op op, struct nvm_type type,
 
 /* --- contraction ------------------------------------------------------------------------------ */
 
-static bool is_float_constant(struct ptx_operand o) {
-  return o.kind == PTX_OPERAND_F32 || o.kind == PTX_OPERAND_F64;
-}
-
 static struct ptx_operand negated(struct lower *l, uint16_t type, struct ptx_operand o) {
-  if (!is_float_constant(o)) return emit_unary(l, PTX_NEG, type, o);
-  o.imm ^= o.kind == PTX_OPERAND_F32 ? INT64_C(1) << 31 : INT64_MIN;
+  uint64_t minus = 0 - (uint64_t)o.imm;
+  if (o.kind == PTX_OPERAND_REG) return emit_unary(l, PTX_NEG, type, o);
+  if (o.kind == PTX_OPERAND_INT) o.imm = type == PTX_MOD_S32 ? (int32_t)minus : (int64_t)minus;
+  else o.imm ^= o.kind == PTX_OPERAND_F32 ? INT64_C(1) << 31 : INT64_MIN;
   return o;
 }
 
 /* a * b + c, a * b - c or c - a * b. The sign of a constant factor changes here; in machine code
  * neg is a modifier of the operand. */
 bool float_lower_fused(struct lower *l, const struct nvm_inst *i) {
-  bool is_sum = i->op == OP_ADD || i->op == OP_FADD || i->op == OP_FSUB;
-  int product_operand = is_sum ? select_product(l, i) : -1;
+  int product_operand = select_product(l, i);
   if (product_operand < 0) return false;
   struct nvm_value product = inst_operand(l->f, i, (uint32_t)product_operand);
   struct nvm_value addend = inst_operand(l->f, i, product_operand == 0 ? 1 : 0);
@@ -292,14 +289,14 @@ bool float_lower_fused(struct lower *l, const struct nvm_inst *i) {
   const struct ptx_reg *to = value_result(l, l->inst);
   const struct nvm_value v[3] = {inst_operand(l->f, multiply, 0), inst_operand(l->f, multiply, 1),
                                  addend};
-  int negates = i->op != OP_FSUB ? -1 : product_operand == 0 ? 2 : 0;
+  int negates = i->op != OP_FSUB && i->op != OP_SUB ? -1 : product_operand == 0 ? 2 : 0;
   for (uint32_t k = float_pairs(l, PTX_FMA, i->type, v, 3, negates); k < parts.count; k++) {
     const struct part *p = part_at(l, parts, k);
-    bool integer = i->op == OP_ADD;
+    bool integer = i->op == OP_ADD || i->op == OP_SUB;
     uint16_t type = integer ? part_signed_mod(p) : part_float_mod(p);
     struct ptx_operand o[3] = {ptx_r(value_reg(l, v[0], k)), value_operand(l, v[1], k),
                                value_operand(l, v[2], k)};
-    int n = negates == 0 && is_float_constant(o[1]) ? 1 : negates;
+    int n = negates == 0 && o[1].kind != PTX_OPERAND_REG ? 1 : negates;
     if (n >= 0) o[n] = negated(l, type, o[n]);
     emit4(l, integer ? PTX_MAD : PTX_FMA,
           EMIT_MODS(integer ? PTX_MOD_LO : PTX_MOD_RN, float_ftz(l, type), type), ptx_r(to[k]),

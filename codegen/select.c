@@ -73,16 +73,23 @@ enum select_wide select_wide_product(const struct lower *l, const struct nvm_ins
 static bool may_fuse(const struct lower *l, const struct nvm_inst *sum) {
   if (l->target->optimization_level == 0) return false;
   struct nvm_type scalar = type_scalar(&l->module->types, sum->type);
-  if (sum->op == OP_ADD) return type_equal(scalar, TYPE_I32) || type_equal(scalar, TYPE_I64);
+  if (sum->op == OP_ADD || sum->op == OP_SUB)
+    return type_equal(scalar, TYPE_I32) || type_equal(scalar, TYPE_I64);
   return (type_equal(scalar, TYPE_FLOAT) && l->target->fma_level >= 1) ||
          (type_equal(scalar, TYPE_DOUBLE) && l->target->fma_level >= 2);
+}
+
+/* Whether mad subtracts this product of integers: the factor that is negated is a constant. */
+static bool is_subtracted(const struct lower *l, const struct nvm_inst *product, uint32_t k) {
+  nvm_u128 factor;
+  return k == 1 && const_is_int(l->module, inst_operand(l->f, product, 1), &factor);
 }
 
 /* A product that only the sum reads. Products of integers only if they are in the same block: one
  * that was hoisted out of a loop stays there; and not mul.wide, for ptxas makes several
  * instructions of mad.wide, but one of mul.wide and the sum. */
 static void select_fused_product(struct lower *l, const struct nvm_inst *sum) {
-  bool is_integer = sum->op == OP_ADD;
+  bool is_integer = sum->op == OP_ADD || sum->op == OP_SUB;
   if (!may_fuse(l, sum)) return;
   for (uint32_t k = 0; k < 2; k++) {
     const struct nvm_inst *product = value_inst(l->f, inst_operand(l->f, sum, k));
@@ -90,12 +97,14 @@ static void select_fused_product(struct lower *l, const struct nvm_inst *sum) {
         !is_read_once(l, inst_operand(l->f, sum, k)) ||
         (is_integer && (product->block.index != sum->block.index || wide_product(l, product) != 0)))
       continue;
+    if (sum->op == OP_SUB && !is_subtracted(l, product, k)) continue;
     selection_of(l, sum)->folded = (uint16_t)(1u << k);
     return;
   }
 }
 
 int select_product(const struct lower *l, const struct nvm_inst *i) {
+  if (i->op != OP_ADD && i->op != OP_SUB && i->op != OP_FADD && i->op != OP_FSUB) return -1;
   uint16_t folded = selection_of(l, i)->folded;
   return folded == 0 ? -1 : folded == 1 ? 0 : 1;
 }
@@ -148,7 +157,7 @@ static bool is_widened_index(const struct lower *l, struct nvm_value index, uint
 static uint16_t index_folds(const struct lower *l, struct nvm_value index, uint32_t k,
                             uint64_t step) {
   uint16_t extends = (uint16_t)(1u << k), scales = (uint16_t)(1u << (SCALE_BIT + k)), folds = 0;
-  uint64_t by = step <= INT32_MAX ? long_scale(l, index) : 1;
+  uint64_t by = step > 1 && step <= INT32_MAX ? long_scale(l, index) : 1;
   if (by > 1 && step * by <= INT32_MAX) {
     folds = scales;
     index = inst_operand(l->f, value_inst(l->f, index), 0);
@@ -412,6 +421,7 @@ static void want_lanes(struct selector *s, struct nvm_value v) {
 static void select_inst(struct lower *l, const struct nvm_inst *i) {
   switch ((enum op)i->op) {
     case OP_ADD:
+    case OP_SUB:
     case OP_FADD:
     case OP_FSUB: select_fused_product(l, i); break;
     case OP_MUL:
@@ -431,8 +441,7 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
 static void want_operands(struct selector *s, const struct nvm_inst *i) {
   struct lower *l = s->l;
   select_inst(l, i);
-  bool is_sum = i->op == OP_ADD || i->op == OP_FADD || i->op == OP_FSUB;
-  int product = is_sum ? select_product(l, i) : -1;
+  int product = select_product(l, i);
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value v = select_operand(l, i, k);
     if ((int)k == product) {
