@@ -41,7 +41,8 @@ enum {
   MAX_FULL_SMALL = 40, /* with -Os: less leaves arrays in local memory, whose code is larger */
   MAX_PARTIAL = 75,
   MAX_BY_PRAGMA = 6144,
-  MAX_GAIN = 2, /* times MAX_FULL if so many instructions become constants */
+  MAX_GAIN = 2,    /* times MAX_FULL if so many instructions become constants */
+  MANY_LEFT = 150, /* instructions: fewer are unrolled fully even if a factor saves as much */
   RUNTIME_FACTOR = 8,
   MAX_ROUNDS = 4,
   MAX_BLOCKS = 1024,
@@ -115,6 +116,42 @@ static uint64_t iterations_executed(struct unroller *u, uint32_t n, uint64_t wor
              : 0;
 }
 
+/* Instructions of an iteration that remain if a factor unrolls the loop: counters and addresses
+ * with a constant step become offsets, and the test is that of the last copy. */
+static uint64_t left_by_factor(const struct unroller *u, uint32_t n) {
+  const struct type_table *t = &u->f->module->types;
+  uint64_t left = 0, test = 2;
+  for (uint32_t k = 0; k < u->loop->block_count; k++)
+    FOR_EACH_INST (u->f, u->blocks[k], i) {
+      const struct nvm_inst *inst = function_inst(u->f, i);
+      int64_t step;
+      bool counts = type_is_int(t, inst->type) || type_is_ptr(t, inst->type);
+      left += loops_counts_as_work(inst) &&
+              !(counts && scev_step(u->scev, scev_of(u->scev, value_of_inst(i)), n, &step) && step);
+    }
+  return left > test ? left - test : 0;
+}
+
+/* The largest factor up to RUNTIME_FACTOR whose copies have at most `most` instructions and, if the
+ * count is a number, leave no iterations over. */
+static uint32_t choose_factor(uint64_t work, uint64_t most, bool number, uint64_t iterations) {
+  uint32_t factor = RUNTIME_FACTOR;
+  while (factor > 1 && (factor * work > most || (number && iterations % factor))) factor /= 2;
+  return factor;
+}
+
+/* Whether full unrolling, which leaves many instructions, saves less than an eighth of those that a
+ * factor leaves. */
+static bool factor_suffices(struct unroller *u, uint32_t n, uint64_t work, uint64_t iterations,
+                            uint64_t limit) {
+  struct loop_execution e;
+  uint64_t by_factor = iterations * left_by_factor(u, n);
+  if (by_factor <= MANY_LEFT || u->loop->exiting.index != u->loop->latch.index ||
+      u->loop->end != n + 1 || choose_factor(work, MAX_PARTIAL, true, iterations) == 1)
+    return false;
+  return execute_loop(u, n, limit, &e) && (!e.ends || 8 * e.left >= 7 * by_factor);
+}
+
 static struct plan not_unrolled(const char *why) { return (struct plan){.why = why}; }
 
 static struct plan plan_loop(struct unroller *u, uint32_t n) {
@@ -135,12 +172,16 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
                   iterations = c.most == UINT64_MAX ? UINT64_MAX : c.most + 1;
   bool number = c.known && trip_count_is_number(&c, &taken);
   uint64_t limit = full_limit(u, n, hinted, size);
-  bool fits = iterations <= limit && iterations * work <= limit && (number || !convergent) &&
+  bool free = hinted || effort > 0 || indexes_frame(u, n);
+  /* Without a known count each copy tests: only a small loop gains by it. */
+  uint64_t most_full = number || free ? limit : MAX_PARTIAL;
+  bool fits = iterations <= limit && iterations * work <= most_full && (number || !convergent) &&
               (number || iterations <= 8);
   if (!fits || !number) {
     uint64_t executed = iterations_executed(u, n, work, limit);
     if (executed) iterations = executed, fits = true;
   }
+  if (fits && number && !free) fits = !factor_suffices(u, n, work, iterations, limit);
   if (fits && (!count.given || (uint64_t)count.value >= iterations))
     return (struct plan){UNROLL_FULL, (uint32_t)iterations, number, NULL};
   /* The vectorizer sets this hint on its loops, whose width it has chosen; not on the original
@@ -154,19 +195,16 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   if (!innermost) return not_unrolled("a loop in it remains");
   if (!c.known) return not_unrolled("its trip count is not known before it");
   if (!bottom) return not_unrolled("the test that ends it is not at its end");
-  uint32_t factor = RUNTIME_FACTOR, most = hinted ? MAX_BY_PRAGMA / 32 : MAX_PARTIAL;
+  uint32_t factor, most = hinted ? MAX_BY_PRAGMA / 32 : MAX_PARTIAL;
   if (count.given) factor = count.value > 128 ? 128 : (uint32_t)count.value;
-  else
-    while (factor > 1 && factor * work > most) factor /= 2;
-  if (!count.given)
-    while (number && factor > 1 && iterations % factor)
-      factor /= 2; /* no remainder if the count is known */
+  else factor = choose_factor(work, most, number, iterations);
   if (factor <= 1) return not_unrolled("two copies of its body are too large");
   if (c.guarded && c.multiple % factor == 0) return (struct plan){UNROLL_EXACT, factor, true, NULL};
   bool cheap = hinted || !(c.divisor & (c.divisor - 1));
   if (convergent)
     return not_unrolled("operations on several threads permit no loop for remaining iterations");
-  if (!cheap || iterations <= factor) return not_unrolled("it has few iterations");
+  if (!cheap || iterations <= (hinted ? factor : RUNTIME_FACTOR))
+    return not_unrolled("it has few iterations");
   return (struct plan){UNROLL_RUNTIME, factor, true, NULL};
 }
 
