@@ -12,6 +12,7 @@
  *   uitofp, sitofp of another extension: of the narrow integer
  *   fdiv       by a power of two: a product
  *   and, or    with undef: 0, -1
+ *   any op     of selects of constants by one condition: a select of the two results
  *   br         on a negated condition: successors swapped
  *   call       llvm.expect, the warp size, the address space of a pointer cast from a known one */
 #include "analysis/known_bits.h"
@@ -488,6 +489,54 @@ static struct nvm_value phi_simplify(struct combiner *k, struct nvm_inst_id root
   return phi_single_value(k->f, root);
 }
 
+/* --- Selects --- */
+
+/* The constant that v is if the condition has the value of `arm`: of a select by `*condition`,
+ * which is set if it is none yet; a constant itself. VALUE_NULL if there is none. */
+static struct nvm_value constant_arm(const struct combiner *k, struct nvm_value v, uint32_t arm,
+                                     struct nvm_value *condition) {
+  if (value_kind(v) == VALUE_CONST) return v;
+  const struct nvm_inst *i = value_inst_of(k->f, v, OP_SELECT);
+  if (!i) return VALUE_NULL;
+  if (value_is_none(*condition)) *condition = inst_operand(k->f, i, 0);
+  struct nvm_value chosen = inst_operand(k->f, i, 1 + arm);
+  bool fits =
+      value_equal(*condition, inst_operand(k->f, i, 0)) && value_kind(chosen) == VALUE_CONST;
+  return fits ? chosen : VALUE_NULL;
+}
+
+/* Whether selects of constants stay as they are: a 64-bit index is extended by its mul.wide. */
+static bool keeps_selects(const struct combiner *k, const struct nvm_inst *i) {
+  enum op op = (enum op)i->op;
+  bool extends = op == OP_SEXT || op == OP_ZEXT, is_last = false;
+  if (!op_is_binary(op) && !op_is_cast(op) && op != OP_FNEG) return true;
+  if (extends && type_scalar_bits(&k->m->types, i->type) > 32) return true;
+  for (uint32_t n = 0; n < i->operand_count; n++) {
+    struct nvm_value v = inst_operand(k->f, i, n);
+    is_last |= value_inst_of(k->f, v, OP_SELECT) && k->f->uses.data[value_index(v)] == 1;
+  }
+  return !is_last;
+}
+
+/* An operation on selects of constants by one condition, one of which nothing else reads, is a
+ * select of the two results. */
+static struct nvm_value op_of_selects(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst i = *function_inst(k->f, root);
+  struct nvm_value choice[3] = {VALUE_NULL, VALUE_NULL, VALUE_NULL}, operands[2];
+  if (keeps_selects(k, &i)) return VALUE_NULL;
+  for (uint32_t arm = 0; arm < 2; arm++) {
+    for (uint32_t n = 0; n < i.operand_count; n++) {
+      operands[n] = constant_arm(k, inst_operand(k->f, &i, n), arm, &choice[0]);
+      if (value_is_none(operands[n])) return VALUE_NULL;
+    }
+    choice[1 + arm] =
+        eval_fold(k->m, (enum op)i.op, i.flags, i.aux, i.type, operands, i.operand_count);
+    if (value_is_none(choice[1 + arm])) return VALUE_NULL;
+  }
+  bool one_lane = type_equal(value_type(k->f, choice[0]), TYPE_I1);
+  return one_lane ? build_op(k, root, OP_SELECT, 0, i.type, 0, 3, choice) : VALUE_NULL;
+}
+
 struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
   typedef struct nvm_value simplify(struct combiner * k, struct nvm_inst_id root);
   static simplify *const by_op[OP_COUNT] = {
@@ -508,5 +557,6 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_CALL] = call_simplify,
   };
   simplify *code = by_op[function_inst(k->f, root)->op];
-  return code ? code(k, root) : VALUE_NULL;
+  struct nvm_value to = code ? code(k, root) : VALUE_NULL;
+  return value_is_none(to) ? op_of_selects(k, root) : to;
 }
