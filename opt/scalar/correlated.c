@@ -359,6 +359,19 @@ static void simplify_extension(struct walker *w, struct nvm_inst_id id) {
   if (from.width && !range_is_empty(from) && from.least >= 0) change_op(w, id, OP_ZEXT, INST_NNEG);
 }
 
+/* The no-wrap flags of i for operands of these ranges. Bits that are zero bound the sum of a
+ * multiple of the block size and a thread number, whose range is that of all numbers. */
+static uint16_t no_wrap_flags(const struct walker *w, const struct nvm_inst *i, struct range a,
+                              struct range b) {
+  const uint16_t both = INST_NUW | INST_NSW;
+  if ((i->flags & both) == both) return i->flags;
+  uint16_t flags = i->flags | range_no_wrap((enum op)i->op, a, b);
+  if (i->op != OP_ADD || flags & INST_NUW) return flags;
+  a = range_both(a, range_of_bits(known_bits_of(w->f, inst_operand(w->f, i, 0))));
+  b = range_both(b, range_of_bits(known_bits_of(w->f, inst_operand(w->f, i, 1))));
+  return flags | range_no_wrap(OP_ADD, a, b);
+}
+
 /* Simplifies an operation on integers of these ranges. */
 static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct range a,
                             struct range b) {
@@ -378,8 +391,7 @@ static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct rang
         replace(w, id, inst_operand(w->f, i, 0));
       break;
     default: {
-      const uint16_t both = INST_NUW | INST_NSW;
-      uint16_t flags = (i->flags & both) == both ? i->flags : i->flags | range_no_wrap(op, a, b);
+      uint16_t flags = no_wrap_flags(w, i, a, b);
       if (flags != i->flags) change_op(w, id, op, flags);
       if (op == OP_MUL || op == OP_SHL) return narrow_product(w, id, a, b);
     }
