@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Instructions that warps execute in our PTX and in clang's, for every kernel of real modules on made-up arguments.
+"""Instructions that warps execute in our PTX and in a peer's, for every kernel of real modules on made-up arguments.
 
-    executed.py MODULES... [--cache FOLDER] [--every N] [--level O3] [--counts FILE] [--sums]
+    executed.py MODULES... [--peer clang|libnvvm] [--cache FOLDER] [--every N] [--level O3] [--counts FILE] [--sums]
 
-MODULES are unoptimized .ll files of another front end, or folders of them. clang -O3 compiles each (its PTX is kept
-in the cache for the next run); ../peers/kernel_cases.c makes arguments without a finding as IR, executes both, and
-counts. Instructions of calls, shuffles, conversions and unconditional jumps are counted in the texts as well.
-Printed: the geometric mean of ours / clang's, the sums, how many kernels are more than 5 % and 25 % above, and the
-worst; a kernel that several modules instantiate counts once. --sums prints no names. --counts writes module, kernel, ours, clang's; --beside reads such a file, and the
-mean of ours now / ours then is printed too. Ends with `N kernels, N refused or without a case`."""
+MODULES are unoptimized .ll files that clang 19 wrote, or folders of them. The peer compiles each, clang -O3 for sm_90 or
+libNVVM -opt=3 for compute_100, the first architecture for which it takes such text; its PTX is kept in the cache for the
+next run. ../peers/kernel_cases.c makes arguments without a finding as IR, executes both, and counts. Instructions of
+calls, shuffles, conversions and unconditional jumps are counted in the texts as well. Printed: the geometric mean of
+ours / theirs, the sums, how many kernels are more than 5 % and 25 % above, and the worst; a kernel that several modules
+instantiate counts once. --sums prints no names. --counts writes module, kernel, ours, theirs; --beside reads such a
+file, and the mean of ours now / ours then is printed too. Ends with `N kernels, N refused or without a case`."""
 import argparse
 import collections
 import hashlib
@@ -19,12 +20,14 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "runtime-tests", "peers"))
 import check_kernels  # noqa: E402  (modules_of, build_program)
 
 TEXTS = {"shfl.sync": r"^\s*(?:@\S+\s+)?shfl\.sync", "call": r"^\s*(?:@\S+\s+)?call\b", "cvt": r"^\s*(?:@\S+\s+)?cvt\.",
          "bra.uni": r"^\s*bra\.uni"}
+PEERS = {"clang": "clang -O3", "libnvvm": "libNVVM -opt=3"}
 
 
 def run(command, seconds):
@@ -34,15 +37,21 @@ def run(command, seconds):
         return None
 
 
-def clang_ptx(module, options):
-    """The path of clang's PTX, or None where clang refuses."""
+def peer_command(module, options):
+    if options.peer == "libnvvm":
+        return [sys.executable, os.path.join(HERE, "libnvvm.py"), "--arch", f"compute_{options.cpu[3:]}", module]
+    return [options.clang, "-x", "ir", "-O3", "-S", "--target=nvptx64-nvidia-cuda", "-Xclang", "-target-feature", "-Xclang",
+            "+ptx83", "-Xclang", "-target-cpu", "-Xclang", options.cpu, module]
+
+
+def peer_ptx(module, options):
+    """The path of the peer's PTX, or None where it refuses."""
     with open(module, "rb") as file:
-        key = hashlib.sha1(file.read() + options.cpu.encode() + options.clang.encode()).hexdigest()
+        key = hashlib.sha1(file.read() + options.cpu.encode() + (options.clang if options.peer == "clang" else "libnvvm").encode()).hexdigest()
     path = os.path.join(options.cache, key + ".ptx")
     if not os.path.exists(path):
         part = f"{path}.{os.getpid()}"
-        done = run([options.clang, "-x", "ir", "-O3", "-S", "--target=nvptx64-nvidia-cuda", "-Xclang", "-target-feature", "-Xclang",
-                    "+ptx83", "-Xclang", "-target-cpu", "-Xclang", options.cpu, module, "-o", part], 600)
+        done = run([*peer_command(module, options), "-o", part], 600)
         if not done or done.returncode != 0:
             open(part, "w", encoding="utf-8").close()
         os.replace(part, path)
@@ -58,25 +67,25 @@ def count_texts(path, totals):
 
 def measure(program, module, options, texts):
     """{kernel: {side: warp instructions}} of a module."""
-    theirs = clang_ptx(module, options)
+    theirs = peer_ptx(module, options)
     if not theirs:
         return None
     with tempfile.TemporaryDirectory() as folder:
         done = run([program, module, "--cpu", options.cpu, "--levels", options.level, "--ptx", folder, "--measure", "--beside",
-                    f"clang={theirs}"], options.seconds)
+                    f"peer={theirs}"], options.seconds)
         if not done or "done" not in done.stdout.splitlines():
             return None
         if os.path.exists(f"{folder}/{options.level}.ptx"):
             count_texts(f"{folder}/{options.level}.ptx", texts["ours"])
-            count_texts(theirs, texts["clang"])
+            count_texts(theirs, texts["theirs"])
     counts = collections.defaultdict(dict)
     for line in done.stdout.splitlines():
         kind, *fields = line.split("\t")
         if kind == "counted":
-            counts[fields[0]]["clang" if fields[3] == "clang" else "ours"] = int(fields[4])
-        elif kind == "differs" and fields[3] != "clang":
+            counts[fields[0]]["theirs" if fields[3] == "peer" else "ours"] = int(fields[4])
+        elif kind == "differs" and fields[3] != "peer":
             print("finding:", *(fields if not options.sums else fields[4:]), flush=True)
-    return {k: c for k, c in counts.items() if len(c) == 2 and c["clang"]}
+    return {k: c for k, c in counts.items() if len(c) == 2 and c["theirs"]}
 
 
 def mean(ratios):
@@ -87,7 +96,7 @@ def distinct(rows):
     """A kernel that several modules instantiate counts once."""
     seen, kept = set(), {}
     for (module, kernel), counts in rows.items():
-        key = (kernel, counts["ours"], counts["clang"])
+        key = (kernel, counts["ours"], counts["theirs"])
         if key not in seen:
             seen.add(key)
             kept[module, kernel] = counts
@@ -95,11 +104,11 @@ def distinct(rows):
 
 
 def print_report(rows, texts, options):
-    ratios = [r["ours"] / r["clang"] for r in rows.values()]
-    ours, theirs = (sum(r[side] for r in rows.values()) for side in ("ours", "clang"))
-    print(f"ours / clang -O3: {mean(ratios):.3f} (geometric mean), {ours / max(theirs, 1):.3f} (sums); more than 5 % above: "
+    ratios = [r["ours"] / r["theirs"] for r in rows.values()]
+    ours, theirs = (sum(r[side] for r in rows.values()) for side in ("ours", "theirs"))
+    print(f"ours / {PEERS[options.peer]}: {mean(ratios):.3f} (geometric mean), {ours / max(theirs, 1):.3f} (sums); more than 5 % above: "
           f"{sum(r > 1.05 for r in ratios)}, more than 25 %: {sum(r > 1.25 for r in ratios)}")
-    print("in the texts:", ", ".join(f"{name} {texts['ours'][name]} / {texts['clang'][name]}" for name in TEXTS))
+    print("in the texts:", ", ".join(f"{name} {texts['ours'][name]} / {texts['theirs'][name]}" for name in TEXTS))
     if options.beside:
         with open(options.beside, encoding="utf-8") as file:
             before = {tuple(f[:2]): int(f[2]) for f in (line.rstrip("\n").split("\t") for line in file)}
@@ -109,9 +118,9 @@ def print_report(rows, texts, options):
             for k, ratio in sorted(both.items(), key=lambda item: -item[1])[:options.worst]:
                 print(f"  {ratio:.3f}  {k[1]}  {k[0]}")
     if not options.sums:
-        print("the worst beside clang:")
-        for (module, kernel), r in sorted(rows.items(), key=lambda item: -item[1]["ours"] / item[1]["clang"])[:options.worst]:
-            print(f"  {r['ours'] / r['clang']:.2f}  {r['ours']} / {r['clang']}  {kernel}  {module}")
+        print(f"the worst beside {options.peer}:")
+        for (module, kernel), r in sorted(rows.items(), key=lambda item: -item[1]["ours"] / item[1]["theirs"])[:options.worst]:
+            print(f"  {r['ours'] / r['theirs']:.2f}  {r['ours']} / {r['theirs']}  {kernel}  {module}")
 
 
 def main():
@@ -120,7 +129,8 @@ def main():
     add("modules", nargs="+")
     add("--cache", default=os.path.join(tempfile.gettempdir(), "executed-cache"))
     add("--clang", default="clang-19")
-    add("--cpu", default="sm_90")
+    add("--peer", choices=PEERS, default="clang")
+    add("--cpu", help="default: sm_90, sm_100 beside libNVVM")
     add("--level", default="O3")
     add("--every", type=int, default=1)
     add("--counts", metavar="FILE")
@@ -129,8 +139,9 @@ def main():
     add("--worst", type=int, default=20)
     add("--seconds", type=float, default=120, help="for each module (default: %(default)s)")
     options = parser.parse_args()
+    options.cpu = options.cpu or ("sm_100" if options.peer == "libnvvm" else "sm_90")
     os.makedirs(options.cache, exist_ok=True)
-    rows, texts, left_out = {}, {"ours": collections.Counter(), "clang": collections.Counter()}, 0
+    rows, texts, left_out = {}, {"ours": collections.Counter(), "theirs": collections.Counter()}, 0
     with tempfile.TemporaryDirectory() as folder:
         program = check_kernels.build_program(folder)
         for module in list(check_kernels.modules_of(options.modules))[::options.every]:
@@ -139,7 +150,7 @@ def main():
             rows.update({(os.path.basename(module), kernel): c for kernel, c in (counts or {}).items()})
     if options.counts:
         with open(options.counts, "w", encoding="utf-8") as file:
-            file.writelines(f"{m}\t{k}\t{r['ours']}\t{r['clang']}\n" for (m, k), r in rows.items())
+            file.writelines(f"{m}\t{k}\t{r['ours']}\t{r['theirs']}\n" for (m, k), r in rows.items())
     rows = distinct(rows)
     print_report(rows, texts, options)
     print(f"{len(rows)} different kernels; {left_out} modules without a kernel that both compile and execute")

@@ -15,7 +15,6 @@ medians in microseconds, as ratios to nvmini's; for kernels that only stream, th
 --size: N of gpu_kernels.tsv, a multiple of 256 (1024); with 0 each case is made tiny, for the simulator behind the driver's
 interface (exec/Inputs/fake_driver.c), and no cubins are made."""
 import argparse
-import glob
 import json
 import math
 import os
@@ -25,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 
+import libnvvm
 import vectorize
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -278,8 +278,7 @@ def main():
     parser.add_argument("--clang", default="clang-19")
     parser.add_argument("--clang14", default="clang-14", help="writes typed pointers, for libNVVM")
     parser.add_argument("--nvcc", default="nvcc")
-    found = sorted(glob.glob(f"{TOOLKIT}*/nvvm/lib64/libnvvm.so*") + glob.glob(f"{TOOLKIT}*/lib/libnvvm.so*"))
-    parser.add_argument("--libnvvm", default=found[-1] if found else "")
+    parser.add_argument("--libnvvm", default=libnvvm.find_library())
     options = parser.parse_args()
     options.folder, options.nvmini = os.path.abspath(options.folder), os.path.abspath(options.nvmini)
     options.cubins = options.cubins and options.size != 0 and shutil.which("ptxas") is not None

@@ -11,13 +11,13 @@ compute_90, the newer dialect from compute_100 on); clang does not know sm_100 a
 loops marked `restrict` say; alignment is said by none but the last rows. With --shift the first buffer begins that many
 elements later, a number that the kernel gets as an argument (and nothing says that it is aligned)."""
 import argparse
-import ctypes
-import glob
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+
+import libnvvm
 
 HEAD = """
 #ifdef __CUDACC_VER_MAJOR__
@@ -77,20 +77,6 @@ def run(*command):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def compile_with_libnvvm(path, text, arch):
-    """PTX through the library's C API, or None where it refuses."""
-    library = ctypes.CDLL(path)
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    library.nvvmCreateProgram(ctypes.byref(program))
-    library.nvvmAddModuleToProgram(program, text, ctypes.c_size_t(len(text)), b"k")
-    if library.nvvmCompileProgram(program, 2, (ctypes.c_char_p * 2)(arch.encode(), b"-opt=3")):
-        return None
-    library.nvvmGetCompiledResultSize(program, ctypes.byref(size))
-    ptx = ctypes.create_string_buffer(size.value)
-    library.nvvmGetCompiledResult(program, ptx)
-    return ptx.value
-
-
 class Compilers:
     """Each method: source file and CPU to PTX file, or None."""
 
@@ -136,8 +122,9 @@ class Compilers:
         # Words that the dialect does not have.
         text = re.sub(r"^(attributes|!llvm.module.flags|!llvm.ident) .*$", "", text, flags=re.M)
         text = re.sub(r" #\d+|\b(noundef|mustprogress|dso_local) | immarg|, !llvm.loop !\d+", "", text)
-        text += "\n!nvvmir.version = !{!9000}\n!9000 = !{i32 2, i32 0}\n"
-        ptx, out = compile_with_libnvvm(self.options.libnvvm, text.encode(), f"-arch=compute_{cpu[3:]}"), f"{self.work}/libnvvm.ptx"
+        text += libnvvm.VERSION
+        ptx, _ = libnvvm.compile_module(self.options.libnvvm, text.encode(), f"compute_{cpu[3:]}")
+        out = f"{self.work}/libnvvm.ptx"
         if ptx is None:
             return None
         with open(out, "wb") as file:
@@ -209,8 +196,7 @@ def main():
     parser.add_argument("--clang", default="clang-19")
     parser.add_argument("--nvcc", default=shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
     parser.add_argument("--clang14", default="clang-14", help="writes typed pointers, for libNVVM")
-    found = sorted(glob.glob("/usr/local/cuda*/nvvm/lib64/libnvvm.so*") + glob.glob("/usr/local/cuda*/lib/libnvvm.so*"))
-    parser.add_argument("--libnvvm", default=found[-1] if found else "")
+    parser.add_argument("--libnvvm", default=libnvvm.find_library())
     options = parser.parse_args()
     columns = ["nvmini", "scalar", "clang"]
     for name, there in {"libnvvm": options.libnvvm, "nvcc": shutil.which(options.nvcc)}.items():
