@@ -53,7 +53,7 @@ struct remark_route {
 /* Line and column stay 0 if out of memory. */
 static void locate_remark(struct remark_route *to, uint32_t position, uint32_t *line,
                           uint32_t *column) {
-  const struct nvmini_text source = to->module->source;
+  const struct nvmini_text source = module_source(to->module);
   if (to->lines.starts.count == 0)
     lines_list(&to->lines, (struct nvm_text){source.bytes, source.length}, &to->arena);
   if (!to->arena.failed) *line = lines_find(&to->lines, position, column);
@@ -148,7 +148,9 @@ static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_
   struct pass_result result;
   enum nvm_status status = optimize_module(m, target, sink, &result);
   if (status != NVM_OK) return status;
-  struct codegen_options options = {.verbose = m->context->verbose, .knobs = &m->context->knobs};
+  struct codegen_options options = {.verbose = m->context->verbose,
+                                    .knobs = &m->context->knobs,
+                                    .frees_functions = m->reread != NULL};
   if (out && m->context->knobs.value[KNOB_PRINT_ISEL_INPUT]) status = print_codegen_input(m);
   if (status != NVM_OK) return status;
   uint64_t begin = context_clock(m->context);

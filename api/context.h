@@ -8,6 +8,7 @@
 #ifndef NVM_API_CONTEXT_H
 #define NVM_API_CONTEXT_H
 
+#include "api/module.h"
 #include "nvmini.h"
 #include "opt/pass.h"
 #include "support/diag.h"
@@ -53,9 +54,11 @@ struct nvmini_context {
 struct nvmini_module {
   struct nvmini_context *context;
   struct nvm_module *ir;
-  struct nvmini_text source; /* borrowed from the caller */
-  const char *name;          /* likewise */
-  struct arena output;       /* of the text returned last */
+  struct nvmini_text source; /* borrowed from the caller; see module_source() */
+  module_reread *reread;     /* NULL, or returns `source` again */
+  void *reread_state;
+  const char *name;    /* likewise */
+  struct arena output; /* of the text returned last */
 };
 
 /* ---- context.c ---- */
@@ -96,6 +99,9 @@ enum nvmini_status report_finish_link(struct nvmini_module *into, const struct n
                                       enum nvm_status status);
 
 /* ---- module.c ---- */
+
+/* The text that was parsed. */
+struct nvmini_text module_source(const struct nvmini_module *m);
 
 /* The buffer's bytes, followed by a NUL; out of memory shows in the arena. */
 struct nvmini_text module_finish_text(struct textbuf *b);

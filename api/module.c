@@ -53,6 +53,16 @@ enum nvmini_status nvmini_check(struct nvmini_module *module) {
   return report_finish(module->context, module, &arena, &sink, verified);
 }
 
+void module_use_once(struct nvmini_module *module, module_reread *reread, void *state) {
+  module->source = (struct nvmini_text){NULL, 0};
+  module->reread = reread;
+  module->reread_state = state;
+}
+
+struct nvmini_text module_source(const struct nvmini_module *m) {
+  return m->reread ? m->reread(m->reread_state) : m->source;
+}
+
 static enum nvmini_status link_two(struct nvmini_module *into, const struct nvmini_module *from,
                                    bool only_needed) {
   struct arena arena;

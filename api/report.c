@@ -8,11 +8,11 @@ struct place {
   uint32_t line;
 };
 
-static void locate(struct place *p, const struct nvmini_module *m, uint64_t position,
-                   uint32_t *line, uint32_t *column) {
-  size_t begin = position < m->source.length ? (size_t)position : m->source.length;
+static void locate(struct place *p, struct nvmini_text source, uint64_t position, uint32_t *line,
+                   uint32_t *column) {
+  size_t begin = position < source.length ? (size_t)position : source.length;
   if (begin < p->at) *p = (struct place){0, 1};
-  const char *text = m->source.bytes;
+  const char *text = source.bytes;
   const char *newline;
   while (begin > p->at && (newline = memchr(text + p->at, '\n', begin - p->at)) != NULL) {
     p->at = (size_t)(newline - text) + 1;
@@ -42,11 +42,11 @@ static void deliver(struct nvmini_context *c, const struct nvmini_module *m, str
                                 .hint = public_text(d->hint)};
   if (m != NULL) {
     p.name = m->name;
-    p.source = m->source;
+    p.source = module_source(m);
     if (d->range.end > d->range.begin || d->range.begin > 0) {
       p.begin = d->range.begin;
       p.end = d->range.end;
-      locate(place, m, p.begin, &p.line, &p.column);
+      locate(place, p.source, p.begin, &p.line, &p.column);
     }
   }
   c->report(c->user, &p);

@@ -10,13 +10,15 @@
 
 struct codegen_options {
   bool verbose; /* --asm-verbose: comments in the PTX */
+  bool frees_functions; /* as soon as they are written: the module is not used again */
   const struct knobs *knobs;
   uint32_t source;         /* number of the main source, for diagnostics */
   struct nvm_text command; /* shown in the header comment; may be empty */
 };
 
 /* Appends the PTX of the whole module to `out`. NVM_REFUSED when something was reported to `sink`;
- * `out` then holds unfinished text. Adds constants to the module, changes nothing else in it. */
+ * `out` then holds unfinished text. Adds constants to the module, and
+ * changes nothing else in it unless the options say so. */
 enum nvm_status codegen_module(struct nvm_module *m, const struct nvm_target *target,
                                const struct codegen_options *options, struct diag_sink *sink,
                                struct textbuf *out);

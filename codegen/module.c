@@ -142,6 +142,12 @@ static void write_module_asm(struct lower *l) {
   textbuf_puts(l->out, "// end module asm\n\n");
 }
 
+/* What remains is a definition without instructions, for its callers. */
+static void free_body(struct nvm_function *f) {
+  function_clear(f);
+  function_add_block(f, (struct nvm_str){0});
+}
+
 static enum nvm_status write_functions(struct lower *l, const struct uses *u) {
   struct nvm_module *m = l->module;
   enum nvm_status worst = NVM_OK;
@@ -153,6 +159,7 @@ static enum nvm_status write_functions(struct lower *l, const struct uses *u) {
     l->ptx.variables.count = 0;
     enum nvm_status status = function_lower(l, module_function(m, v));
     if (status == NVM_OUT_OF_MEMORY || status == NVM_BUG) return status;
+    if (l->options->frees_functions) free_body(l->f);
     if (status != NVM_OK) worst = status;
     else textbuf_char(l->out, '\n');
   }

@@ -51,7 +51,7 @@ static bool read_all(int fd, size_t room, struct file_bytes *file) {
 }
 
 bool files_read(const char *path, struct file_bytes *file, struct file_error *error) {
-  *file = (struct file_bytes){NULL, 0};
+  *file = (struct file_bytes){NULL, 0, false};
   bool standard = strcmp(path, "-") == 0;
   int fd = standard ? 0 : open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return fail(error, DIAG_FILE_UNREADABLE, errno);
@@ -63,6 +63,7 @@ bool files_read(const char *path, struct file_bytes *file, struct file_error *er
   }
   /* One byte more than the length, to detect the end without growing. */
   size_t room = ok && S_ISREG(facts.st_mode) ? (size_t)facts.st_size + 1 : FIRST_READ_BYTES;
+  file->regular = ok && S_ISREG(facts.st_mode) && !standard;
   ok = ok && read_all(fd, room, file);
   int number = errno;
   if (!standard) close(fd);
@@ -80,7 +81,7 @@ bool files_has_standard_input(void) {
 
 void files_free(struct file_bytes *file) {
   free(file->bytes);
-  *file = (struct file_bytes){NULL, 0};
+  *file = (struct file_bytes){NULL, 0, false};
 }
 
 bool files_same(const char *a, const char *b) {

@@ -11,6 +11,7 @@
 struct file_bytes {
   char *bytes;
   size_t length;
+  bool regular; /* it can be read again */
 };
 
 /* Why a file could not be read or written: a diagnostic and, for its %0, errno (0: none). */

@@ -1,4 +1,5 @@
 /* compile, check, print, link: a client of the public API. */
+#include "api/module.h"
 #include "driver/commands.h"
 #include "driver/demands.h"
 #include "driver/files.h"
@@ -135,6 +136,15 @@ static int check_triple(struct job *j) {
   return EXIT_REFUSED;
 }
 
+/* The text for messages after parsing. Empty, so that they lack lines, if the file has gone. */
+static struct nvmini_text reread(void *state) {
+  struct job *j = state;
+  struct file_error error;
+  if (j->file.bytes == NULL && !files_read(j->path, &j->file, &error))
+    return (struct nvmini_text){"", 0};
+  return (struct nvmini_text){j->file.bytes, j->file.length};
+}
+
 static int load(struct job *j, const char *path) {
   struct file_error error;
   j->path = path;
@@ -142,6 +152,10 @@ static int load(struct job *j, const char *path) {
   if (!files_read(path, &j->file, &error)) return file_failed(&j->render, j->shown, error);
   int status =
       exit_status(nvmini_parse(j->context, j->file.bytes, j->file.length, j->shown, &j->module));
+  if (status == EXIT_DONE && j->file.regular) {
+    files_free(&j->file);
+    module_use_once(j->module, reread, j);
+  }
   return status == EXIT_DONE ? check_triple(j) : status;
 }
 

@@ -140,7 +140,7 @@ void function_truncate(struct nvm_function *f, uint32_t count) {
 static bool grow_insts(struct nvm_function *f) {
   enum { LARGE = 1 << 13 };
   uint64_t wanted = f->insts.capacity ? (uint64_t)f->insts.capacity * 2 : 4;
-  if (f->insts.capacity > LARGE) wanted -= f->insts.capacity / 2; /* as in vec_grow() */
+  if (f->insts.capacity > LARGE) wanted -= f->insts.capacity / 4 * 3; /* as in vec_grow() */
   if (wanted > UINT32_C(1) << VALUE_INDEX_BITS) {
     f->module->arena.failed = true;
     return false;

@@ -43,7 +43,7 @@ static bool reserve(struct textbuf *b, size_t more) {
   }
   size_t wanted = b->length + more;
   size_t capacity = b->capacity ? b->capacity * 2 : FIRST_BYTES;
-  if (capacity > LARGE) capacity -= b->capacity / 2;
+  if (capacity > LARGE) capacity -= b->capacity / 4 * 3;
   if (capacity < wanted) capacity = wanted;
   size_t old = b->bytes ? b->capacity + GUARD_BYTES : 0;
   char *bytes = arena_grow_raw(b->arena, b->bytes, old, capacity + GUARD_BYTES);

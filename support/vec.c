@@ -18,7 +18,7 @@ void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
   }
   /* A reservation before the first push is for the final count: no extra room. */
   uint64_t doubled = *capacity ? (uint64_t)*capacity * 2 : wanted > 1 ? wanted : FIRST_CAPACITY;
-  if (doubled * element_bytes > 256 * 1024) doubled -= *capacity / 2;
+  if (doubled * element_bytes > 256 * 1024) doubled -= *capacity / 4 * 3;
   if (doubled < wanted) doubled = wanted;
   if (doubled > max) doubled = max;
   size_t old_bytes = *capacity * element_bytes, bytes = (size_t)doubled * element_bytes;

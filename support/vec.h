@@ -13,9 +13,10 @@
     uint32_t capacity; \
   }
 
-/* Grows `data` to hold at least `wanted` elements of `element_bytes` each (doubling, then by half)
- * and updates *capacity; new elements are zero, or uninitialized. Returns the data, which may have
- * moved; unchanged when out of memory or beyond 2^31 elements. */
+/* Grows `data` to hold at least `wanted` elements of `element_bytes` each (doubling, then by a
+ * quarter, which leaves little unused) and updates *capacity; new elements are zero, or
+ * uninitialized. Returns the data, which may have moved; unchanged when out of memory or beyond
+ * 2^31 elements. */
 void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
                size_t element_bytes, bool zero);
 
