@@ -347,9 +347,9 @@ void memory_lower_load(struct lower *l, const struct nvm_inst *i) {
   const struct ptx_reg *to = value_result(l, l->inst);
   load_value(a, i->type, to);
   struct part_range parts = part_list(l, i->type);
-  bool is_byte =
-      parts.count == 1 && part_at(l, parts, 0)->kind == PART_INT && part_at(l, parts, 0)->bits == 8;
-  if (is_byte && inst_is_none(extension)) emit_note_zero_above(l, to[0]);
+  for (uint32_t k = 0; k < parts.count && inst_is_none(extension); k++)
+    if (part_at(l, parts, k)->kind == PART_INT && part_at(l, parts, k)->bits == 8)
+      emit_note_zero_above(l, to[k]);
 }
 
 void memory_lower_store(struct lower *l, const struct nvm_inst *i) {

@@ -144,6 +144,9 @@ void vector_lower_extract(struct lower *l, const struct nvm_inst *i) {
   struct lanes v = lane_split(l, vector);
   if (v.count == 0) return;
   for (uint32_t j = 0; j < v.parts_each; j++) emit_copy(l, to[j], v.at[lane * v.parts_each + j]);
+  struct ptx_operand only = v.at[lane * v.parts_each];
+  if (known && only.kind == PTX_OPERAND_REG && emit_has_zero_above(l, only))
+    emit_note_zero_above(l, to[0]);
   for (uint32_t k = 1; k < v.count && !known; k++) select_lane(l, v, k, lane_is(l, index, k), to);
 }
 
