@@ -57,7 +57,7 @@ static struct pair *pair_with(const struct pairing *p, struct ptx_operand o) {
   return n ? &p->pairs.data[n - 1] : NULL;
 }
 
-/* The pair of the two operands at `o`, in that order; NULL if they are none. */
+/* The pair of the two operands at `o`, in that order; NULL if they are not a pair. */
 static struct pair *pair_at(const struct pairing *p, const struct ptx_operand *o) {
   struct pair *x = pair_with(p, o[0]);
   return x && x == pair_with(p, o[1]) && x->lane[0].reg.bits == o[0].reg.bits &&

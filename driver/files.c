@@ -103,7 +103,7 @@ static bool write_all(int fd, const char *bytes, size_t length) {
   return true;
 }
 
-/* Devices and pipes, which cannot be replaced by renaming. */
+/* Writes to devices and pipes, which cannot be replaced by renaming. */
 static bool write_in_place(const char *path, const char *bytes, size_t length) {
   int fd = open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;

@@ -1,4 +1,4 @@
-/* `--cpu native`: the CPU of the first GPU, as its driver tells. The driver's library is loaded at
+/* `--cpu native`: the CPU of the first GPU, as reported by its driver. The driver's library is loaded at
  * run time, so nvmini does not depend on it. */
 #include "driver/commands.h"
 #include "target/target.h"
@@ -15,7 +15,7 @@ static bool find(void *library, const char *name, void *function, size_t size) {
   return address != NULL;
 }
 
-/* Stores 90 for compute capability 9.0. Returns the reason why not, or NULL. */
+/* Stores 90 for compute capability 9.0. Returns NULL, or the reason for failure. */
 static const char *ask_driver(unsigned *sm) {
   int (*init)(unsigned), (*get)(int *, int), (*attribute)(int *, int, int);
   int device, major, minor;

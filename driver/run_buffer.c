@@ -77,8 +77,8 @@ static uint64_t get(const uint8_t *at, uint32_t bytes) {
   return v;
 }
 
-/* A number as a value of the type. Floats are converted by the host, for buffers of many
- * millions. */
+/* A number as a value of the type. The host converts floats, since buffers can have millions of
+ * elements. */
 static uint64_t float_bits(double d, struct run_type t) {
   float f = (float)d;
   uint32_t single;

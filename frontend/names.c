@@ -2,11 +2,11 @@
  *
  * Names are interned in the module's string table, and a table with one slot per string says what a
  * name means; numbers have such tables of their own. Slots of local names carry the stamp of their
- * function, so that nothing has to be cleared between functions.
+ * function, so nothing has to be cleared between functions.
  *
  * A local value used before its definition becomes a VALUE_FORWARD handle, and the operand slots
  * that got one are listed; at the end of the function one pass over that list puts in the
- * definitions. Blocks are made when they are first named. Symbols were made by scan.c. */
+ * definitions. Blocks are created when they are first named, symbols by scan.c. */
 #include "frontend/names.h"
 
 #include "frontend/lexer.h"

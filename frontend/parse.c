@@ -217,7 +217,7 @@ static enum nvm_status parse(struct parser *p, const char *name) {
   return p->refused ? NVM_REFUSED : NVM_OK;
 }
 
-/* Skips blanks and comments of IR, PTX and C; `c_like`: a comment was not one of IR. */
+/* Skips blanks and comments of IR, PTX and C; `c_like` is set if a comment has C syntax. */
 static const char *skip_comments(const char *at, bool *c_like) {
   for (;;) {
     at += strspn(at, " \t\r\n");

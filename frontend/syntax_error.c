@@ -31,7 +31,8 @@ static bool is_punctuation(const struct syntax_error *e, int token) {
          is_character(name);
 }
 
-/* Whether to list the token: not what may continue any type, and of many only punctuation. */
+/* Whether to list the token: omits tokens that can continue any type, and all but punctuation if
+ * many are accepted. */
 static bool is_listed(const struct syntax_error *e, int token) {
   bool continues_type = token == T_ADDRSPACE || token == T_STAR || token == T_LPAREN;
   if (!e->accepted[token] || token == T_RESYNC) return false;

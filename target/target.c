@@ -147,8 +147,8 @@ static void derive(struct nvm_target *t) {
   t->short_shared_pointers = tgt_has_feature(t, TGT_FEATURE_SHAREDMEM32BITPTR);
 }
 
-/* A CPU whose feature the options enable although another one is selected, or the selected one if
- * they disable it; NULL: none. */
+/* A CPU that the options enable as a feature although another one is selected, or the selected CPU
+ * if they disable it; NULL: none. */
 static const struct tgt_cpu *contradicting_cpu(const struct tgt_options *options) {
   for (int i = 0; i < TGT_CPU_COUNT; i++) {
     const struct tgt_cpu *cpu = &cpu_table[i];

@@ -190,7 +190,7 @@ def page(options, measured, rows, by_pass, total):
             out.append(f"| {link} | {lines or 'as above'} | {share} | " + " | ".join(cells) + " |")
     none = [f"`{row[0]}`" for row in rows if row[3] and row[3][3] == 0]
     out += ["\n## Passes without effect on these modules\n",
-            f"{', '.join(none) or 'None'}. The headers of their files say why they stay.",
+            f"{', '.join(none) or 'None'}. The header comments of their files say what they are for.",
             "\n## Pipelines\n", "As in `opt/pipelines.def`; `+` runs only on functions that the last pass without `+` has changed.",
             "`-Ofc=min` is `-O1`, `-Os` and `-Oz` run the passes of `-O2`. `loop-simplify` and `lcssa` are inserted before passes that require them.\n", *pipelines()]
     return "\n".join(out) + "\n"

@@ -655,6 +655,8 @@ def main():
     widths = args[args.index("--widths") + 1] if "--widths" in args else ""
     rules = decode(*args[args.index("--generated") + 1:][:1] if "--generated" in args else ())
     rules = [r for r in rules if only in r.name]
+    if not rules:
+        sys.exit(f"prove.py: no rule's name contains '{only}'")
     passed = failed = left = types = 0
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
