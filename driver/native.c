@@ -1,5 +1,5 @@
-/* `--cpu native`: the CPU of the first GPU, as reported by its driver. The driver's library is loaded at
- * run time, so nvmini does not depend on it. */
+/* `--cpu native`: the CPU of the first GPU, as reported by its driver. The driver's library is
+ * loaded at run time, so nvmini does not depend on it. */
 #include "driver/commands.h"
 #include "target/target.h"
 
