@@ -11,6 +11,7 @@
  *   uitofp, sitofp of a bool: a select
  *   uitofp, sitofp of another extension: of the narrow integer
  *   fdiv       by a power of two: a product
+ *   bitcast    to float of a select between the bits of a float and a constant: a select of floats
  *   and, or    with undef: 0, -1
  *   any op     of selects of constants by one condition: a select of the two results
  *   br         on a negated condition: successors swapped
@@ -289,6 +290,33 @@ static struct nvm_value float_of_bool(struct combiner *k, struct nvm_inst_id roo
   return build_op(k, root, OP_SELECT, 0, type, 0, 3, choice);
 }
 
+/* The float whose bits v is, if no instruction has to compute it. */
+static struct nvm_value float_of_bits(struct combiner *k, struct nvm_type type,
+                                      struct nvm_value v) {
+  const struct nvm_inst *cast = value_inst_of(k->f, v, OP_BITCAST);
+  nvm_u128 bits;
+  if (const_is_int(k->m, v, &bits)) return const_float(k->m, type, (uint64_t)bits);
+  if (!cast || !type_equal(value_type(k->f, inst_operand(k->f, cast, 0)), type)) return VALUE_NULL;
+  return inst_operand(k->f, cast, 0);
+}
+
+/* Programs set a float to 0 by a mask of its bits. */
+static struct nvm_value bitcast_of_select(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  struct nvm_value v = inst_operand(k->f, i, 0);
+  const struct nvm_inst *select = value_inst_of(k->f, v, OP_SELECT);
+  struct nvm_type type = i->type;
+  if (!select || k->f->uses.data[value_index(v)] != 1 ||
+      (!type_equal(type, TYPE_FLOAT) && !type_equal(type, TYPE_DOUBLE)) ||
+      !type_equal(value_type(k->f, inst_operand(k->f, select, 0)), TYPE_I1))
+    return VALUE_NULL;
+  struct nvm_value choice[] = {inst_operand(k->f, select, 0),
+                               float_of_bits(k, type, inst_operand(k->f, select, 1)),
+                               float_of_bits(k, type, inst_operand(k->f, select, 2))};
+  if (value_is_none(choice[1]) || value_is_none(choice[2])) return VALUE_NULL;
+  return build_op(k, root, OP_SELECT, 0, type, 0, 3, choice);
+}
+
 /* A float of the low bits of an i32: of a mask of it, which takes no conversion to fewer bits. */
 static struct nvm_value float_of_low_bits(struct combiner *k, struct nvm_inst_id root,
                                           const struct nvm_inst *cut) {
@@ -549,6 +577,7 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_UITOFP] = float_of_integer,
       [OP_SITOFP] = float_of_integer,
       [OP_FDIV] = fdiv_by_power,
+      [OP_BITCAST] = bitcast_of_select,
       [OP_AND] = and_simplify,
       [OP_OR] = or_simplify,
       [OP_EXTRACTELEMENT] = extractelement_of_inserts,
