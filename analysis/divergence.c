@@ -244,16 +244,17 @@ bool divergence_is_evident(const struct nvm_function *f, struct nvm_value v, uin
   return false;
 }
 
-bool divergence_is_absent(const struct nvm_function *f, struct nvm_block b, struct nvm_value v,
-                          uint32_t steps) {
+bool divergence_is_absent(const struct nvm_function *f, const struct loops *l, struct nvm_block b,
+                          struct nvm_value v, uint32_t steps) {
   if (value_kind(v) == VALUE_ARG) return function_is_kernel(f);
   if (value_kind(v) != VALUE_INST) return true;
   const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
-  bool left_loop = i->block.index != b.index && i->block.index != f->entry.index;
+  bool left_loop = i->block.index != b.index && i->block.index != f->entry.index &&
+                   !(l && loops_contains(l, l->innermost[i->block.index], b));
   if (steps == 0 || left_loop || i->op == OP_PHI || i->operand_count > MAX_OPERANDS ||
       is_source(f, i))
     return false;
   for (uint32_t k = 0; k < i->operand_count; k++)
-    if (!divergence_is_absent(f, i->block, inst_operand(f, i, k), steps - 1)) return false;
+    if (!divergence_is_absent(f, l, i->block, inst_operand(f, i, k), steps - 1)) return false;
   return true;
 }

@@ -24,8 +24,9 @@ bool divergence_of(const struct divergence *d, struct nvm_value v);
  * most `steps` steps, so that divergence_of() is true. */
 bool divergence_is_evident(const struct nvm_function *f, struct nvm_value v, uint32_t steps);
 /* The opposite check: true only if v, read in block b, is computed from uniform values in at most
- * `steps` steps, none of them a phi or a value of a loop, so that divergence_of() is false. */
-bool divergence_is_absent(const struct nvm_function *f, struct nvm_block b, struct nvm_value v,
-                          uint32_t steps);
+ * `steps` steps, none of them a phi or a value used outside its loop, so that divergence_of() is
+ * false. Without loops (NULL), every block but the entry is taken for a loop of its own. */
+bool divergence_is_absent(const struct nvm_function *f, const struct loops *l, struct nvm_block b,
+                          struct nvm_value v, uint32_t steps);
 
 #endif

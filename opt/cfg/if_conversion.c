@@ -216,13 +216,19 @@ static bool find_divergence(struct simplifier *s) {
   return true;
 }
 
+/* Whether the condition of the branch in b is uniform without doubt. */
+static bool is_uniform(struct simplifier *s, struct nvm_block b, struct nvm_value condition) {
+  return divergence_is_absent(s->f, NULL, b, condition, MAX_DEPTH) ||
+         (find_loops(s) && divergence_is_absent(s->f, &s->loops, b, condition, MAX_DEPTH));
+}
+
 /* The cost limit for arms of the branch in b. */
 static uint32_t cost_limit(struct simplifier *s, struct nvm_block b, uint32_t cost) {
   if (cost <= MAX_UNIFORM || cost > MAX_SPECULATED) return MAX_SPECULATED;
   struct nvm_value condition =
       inst_operand(s->f, function_inst(s->f, block_terminator(s->f, b)), 0);
   if (!s->divergence && divergence_is_evident(s->f, condition, MAX_DEPTH)) return MAX_SPECULATED;
-  if (!s->divergence && divergence_is_absent(s->f, b, condition, MAX_DEPTH)) return MAX_UNIFORM;
+  if (!s->divergence && is_uniform(s, b, condition)) return MAX_UNIFORM;
   if (!find_divergence(s)) return 0;
   return divergence_of(s->divergence, condition) ? MAX_SPECULATED : MAX_UNIFORM;
 }
