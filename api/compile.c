@@ -144,23 +144,23 @@ static enum nvm_status print_codegen_input(const struct nvmini_module *m) {
 
 /* Optimizes, and generates code unless `out` is NULL. */
 static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_target *target,
-                                      struct diag_sink *sink, struct textbuf *out) {
+                                      struct diag_sink *sink, struct textbuf *out,
+                                      struct codegen_pieces *pieces) {
   struct pass_result result;
   enum nvm_status status = optimize_module(m, target, sink, &result);
   if (status != NVM_OK) return status;
-  struct codegen_options options = {.verbose = m->context->verbose,
-                                    .knobs = &m->context->knobs,
-                                    .frees_functions = m->reread != NULL};
+  struct codegen_options options = {.verbose = m->context->verbose, .knobs = &m->context->knobs};
   if (out && m->context->knobs.value[KNOB_PRINT_ISEL_INPUT]) status = print_codegen_input(m);
   if (status != NVM_OK) return status;
   uint64_t begin = context_clock(m->context);
-  if (out) status = codegen_module(m->ir, target, &options, sink, out);
+  if (out) status = codegen_module(m->ir, target, &options, sink, out, pieces);
   context_add_time(m->context, PHASE_CODEGEN, begin);
   return status == NVM_OK ? report_run(m->context, &result) : status;
 }
 
-/* nvmini_compile(); without `ptx`, nvmini_optimize(). */
-static enum nvmini_status compile(struct nvmini_module *module, struct nvmini_text *ptx) {
+/* To `ptx` or to `pieces`; with neither, nvmini_optimize(). */
+static enum nvmini_status compile(struct nvmini_module *module, struct nvmini_text *ptx,
+                                  struct codegen_pieces *pieces) {
   struct nvmini_context *c = module->context;
   struct nvm_target target;
   enum nvmini_status ready = module_target(c, &target);
@@ -171,15 +171,26 @@ static enum nvmini_status compile(struct nvmini_module *module, struct nvmini_te
   report_start(c, &arena, &sink);
   arena_free(&module->output);
   textbuf_init(&out, &module->output);
-  enum nvm_status compiled = compile_module(module, &target, &sink, ptx ? &out : NULL);
+  enum nvm_status compiled =
+      compile_module(module, &target, &sink, ptx || pieces ? &out : NULL, pieces);
   if (ptx && compiled == NVM_OK && sink.error_count == 0) *ptx = module_finish_text(&out);
   if (module->output.failed) compiled = NVM_OUT_OF_MEMORY;
   return report_finish(c, module, &arena, &sink, compiled);
 }
 
-enum nvmini_status nvmini_optimize(struct nvmini_module *module) { return compile(module, NULL); }
+enum nvmini_status nvmini_optimize(struct nvmini_module *module) {
+  return compile(module, NULL, NULL);
+}
 
 enum nvmini_status nvmini_compile(struct nvmini_module *module, struct nvmini_text *ptx) {
   *ptx = (struct nvmini_text){NULL, 0};
-  return compile(module, ptx);
+  return compile(module, ptx, NULL);
+}
+
+enum nvmini_status module_compile_pieces(struct nvmini_module *module,
+                                         const struct nvm_text **pieces, uint32_t *count) {
+  enum nvmini_status status = compile(module, NULL, &module->pieces);
+  *pieces = module->pieces.list.data;
+  *count = module->pieces.list.count;
+  return status;
 }

@@ -9,6 +9,7 @@
 #define NVM_API_CONTEXT_H
 
 #include "api/module.h"
+#include "codegen/codegen.h"
 #include "nvmini.h"
 #include "opt/pass.h"
 #include "support/diag.h"
@@ -57,8 +58,9 @@ struct nvmini_module {
   struct nvmini_text source; /* borrowed from the caller; see module_source() */
   module_reread *reread;     /* NULL, or returns `source` again */
   void *reread_state;
-  const char *name;    /* likewise */
-  struct arena output; /* of the text returned last */
+  const char *name;             /* likewise */
+  struct arena output;          /* of the text returned last */
+  struct codegen_pieces pieces; /* likewise */
 };
 
 /* ---- context.c ---- */

@@ -53,7 +53,7 @@ enum nvmini_status nvmini_check(struct nvmini_module *module) {
   return report_finish(module->context, module, &arena, &sink, verified);
 }
 
-void module_use_once(struct nvmini_module *module, module_reread *reread, void *state) {
+void module_drop_source(struct nvmini_module *module, module_reread *reread, void *state) {
   module->source = (struct nvmini_text){NULL, 0};
   module->reread = reread;
   module->reread_state = state;

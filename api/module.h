@@ -18,11 +18,14 @@ typedef enum nvm_status module_change(void *state, struct nvm_module *m, const c
                                       const struct nvm_function *f);
 void module_on_change(struct nvmini_context *context, module_change *on_change, void *state);
 
-/* For a caller that compiles each module once and wants little memory. The text passed to
- * nvmini_parse() is no longer borrowed: `reread` returns it whenever a message needs it, valid
- * until the next call with the module. Nothing but the module's release may follow
- * nvmini_compile(), which frees functions as soon as their PTX is written. */
+/* The text passed to nvmini_parse() is no longer borrowed: `reread` returns it whenever a message
+ * needs it, valid until the next call with the module. */
 typedef struct nvmini_text module_reread(void *state);
-void module_use_once(struct nvmini_module *module, module_reread *reread, void *state);
+void module_drop_source(struct nvmini_module *module, module_reread *reread, void *state);
+
+/* nvmini_compile() with least memory: the text is in pieces, whose array is valid until the
+ * module's release, and this is the last call with the module before it. */
+enum nvmini_status module_compile_pieces(struct nvmini_module *module,
+                                         const struct nvm_text **pieces, uint32_t *count);
 
 #endif

@@ -8,19 +8,24 @@
 #include "support/knobs.h"
 #include "target/target.h"
 
+/* A text in pieces, in order. */
+struct codegen_pieces {
+  VEC(struct nvm_text) list;
+};
+
 struct codegen_options {
   bool verbose; /* --asm-verbose: comments in the PTX */
-  bool frees_functions; /* as soon as they are written: the module is not used again */
   const struct knobs *knobs;
   uint32_t source;         /* number of the main source, for diagnostics */
   struct nvm_text command; /* shown in the header comment; may be empty */
 };
 
 /* Appends the PTX of the whole module to `out`. NVM_REFUSED when something was reported to `sink`;
- * `out` then holds unfinished text. Adds constants to the module, and
- * changes nothing else in it unless the options say so. */
+ * `out` then holds unfinished text. Adds constants to the module, changes nothing else in it.
+ * With `pieces`, which needs least memory, the text is there, in the arena of `out`, and functions
+ * are freed as soon as they are written: the module cannot be used again. */
 enum nvm_status codegen_module(struct nvm_module *m, const struct nvm_target *target,
                                const struct codegen_options *options, struct diag_sink *sink,
-                               struct textbuf *out);
+                               struct textbuf *out, struct codegen_pieces *pieces);
 
 #endif

@@ -142,13 +142,25 @@ static void write_module_asm(struct lower *l) {
   textbuf_puts(l->out, "// end module asm\n\n");
 }
 
+/* Moves the text to a piece of its own if it is longer than `length`: one buffer for all of it
+ * would move while it grows, and pieces use the memory of functions that were freed. */
+static bool cut_piece(struct lower *l, struct codegen_pieces *p, size_t length) {
+  struct textbuf *out = l->out;
+  if (!p || out->length <= length) return true;
+  struct nvm_text piece = {arena_copy(out->arena, out->bytes, out->length), out->length};
+  out->length = 0;
+  return piece.bytes && VEC_PUSH(out->arena, &p->list, piece);
+}
+
 /* What remains is a definition without instructions, for its callers. */
 static void free_body(struct nvm_function *f) {
   function_clear(f);
   function_add_block(f, (struct nvm_str){0});
 }
 
-static enum nvm_status write_functions(struct lower *l, const struct uses *u) {
+static enum nvm_status write_functions(struct lower *l, const struct uses *u,
+                                       struct codegen_pieces *pieces) {
+  enum { LONG = 1 << 16 };
   struct nvm_module *m = l->module;
   enum nvm_status worst = NVM_OK;
   for (uint32_t i = 0; i < m->symbol_order.count && !diag_full(l->sink); i++) {
@@ -159,9 +171,10 @@ static enum nvm_status write_functions(struct lower *l, const struct uses *u) {
     l->ptx.variables.count = 0;
     enum nvm_status status = function_lower(l, module_function(m, v));
     if (status == NVM_OUT_OF_MEMORY || status == NVM_BUG) return status;
-    if (l->options->frees_functions) free_body(l->f);
+    if (pieces) free_body(l->f);
     if (status != NVM_OK) worst = status;
     else textbuf_char(l->out, '\n');
+    if (!cut_piece(l, pieces, LONG)) return NVM_OUT_OF_MEMORY;
   }
   l->f = NULL;
   return worst;
@@ -277,7 +290,25 @@ static bool init_parts(struct lower *l) {
   return true;
 }
 
-static enum nvm_status write_module(struct lower *l) {
+/* The functions and what follows them, to the pieces if there are some. */
+static enum nvm_status write_rest(struct lower *l, const struct uses *u,
+                                  struct codegen_pieces *pieces) {
+  struct textbuf rest, *head = l->out;
+  textbuf_init(&rest, head->arena);
+  if (pieces && !VEC_PUSH(head->arena, &pieces->list, (struct nvm_text){NULL, 0}))
+    return NVM_OUT_OF_MEMORY;
+  if (pieces) l->out = &rest;
+  enum nvm_status functions = write_functions(l, u, pieces);
+  if (functions == NVM_OUT_OF_MEMORY || functions == NVM_BUG) return functions;
+  l->f = NULL;
+  write_aliases(l);
+  debug_write_inlined_names(l);
+  if (!cut_piece(l, pieces, 0)) return NVM_OUT_OF_MEMORY;
+  l->out = head;
+  return functions;
+}
+
+static enum nvm_status write_module(struct lower *l, struct codegen_pieces *pieces) {
   struct uses uses;
   size_t begin = l->out->length;
   if (!check_layout(l)) return NVM_REFUSED;
@@ -291,19 +322,16 @@ static enum nvm_status write_module(struct lower *l) {
   write_declarations(l, &uses);
   enum nvm_status globals = global_write_all(l, uses.global);
   if (globals == NVM_OUT_OF_MEMORY) return globals;
-  enum nvm_status functions = write_functions(l, &uses);
-  if (functions == NVM_OUT_OF_MEMORY || functions == NVM_BUG) return functions;
-  l->f = NULL;
-  write_aliases(l);
-  debug_write_inlined_names(l);
+  enum nvm_status functions = write_rest(l, &uses, pieces);
   if (functions != NVM_OK) return functions;
   rewrite_header(l, begin, end);
+  if (pieces) pieces->list.data[0] = (struct nvm_text){l->out->bytes, l->out->length};
   return globals;
 }
 
 enum nvm_status codegen_module(struct nvm_module *m, const struct nvm_target *target,
                                const struct codegen_options *options, struct diag_sink *sink,
-                               struct textbuf *out) {
+                               struct textbuf *out, struct codegen_pieces *pieces) {
   struct nvm_target own = datalayout_target(&m->layout, target);
   struct lower l = {.module = m, .target = &own, .options = options, .sink = sink, .out = out};
   uint32_t errors = sink->error_count;
@@ -313,7 +341,7 @@ enum nvm_status codegen_module(struct nvm_module *m, const struct nvm_target *ta
   l.ptx_needed = tgt_ptx_for(target->cpu);
   l.relaxed_atomics = atomic_is_relaxed_module(m, options->knobs->value[KNOB_RELAXED_ATOMICS]);
   l.invariant_load = module_str(m, "invariant.load");
-  enum nvm_status status = write_module(&l);
+  enum nvm_status status = write_module(&l, pieces);
   bool failed =
       l.arena.failed || l.function_arena.failed || module_out_of_memory(m) || out->arena->failed;
   arena_free(&l.function_arena);

@@ -92,7 +92,7 @@ bool files_same(const char *a, const char *b) {
 
 /* ---- Writing ---- */
 
-static bool write_all(int fd, const char *bytes, size_t length) {
+static bool write_piece(int fd, const char *bytes, size_t length) {
   while (length > 0) {
     ssize_t n = write(fd, bytes, length);
     if (n < 0 && errno == EINTR) continue;
@@ -103,11 +103,18 @@ static bool write_all(int fd, const char *bytes, size_t length) {
   return true;
 }
 
+static bool write_all(int fd, const struct nvm_text *pieces, uint32_t count) {
+  bool ok = true;
+  for (uint32_t k = 0; k < count && ok; k++)
+    ok = write_piece(fd, pieces[k].bytes, pieces[k].length);
+  return ok;
+}
+
 /* Writes to devices and pipes, which cannot be replaced by renaming. */
-static bool write_in_place(const char *path, const char *bytes, size_t length) {
+static bool write_in_place(const char *path, const struct nvm_text *pieces, uint32_t count) {
   int fd = open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  bool written = write_all(fd, bytes, length);
+  bool written = write_all(fd, pieces, count);
   int number = errno;
   bool closed = close(fd) == 0;
   if (!written) errno = number;
@@ -121,13 +128,14 @@ static mode_t new_file_mode(void) {
   return 0666 & ~mask;
 }
 
-static bool replace_file(const char *path, mode_t mode, const char *bytes, size_t length) {
+static bool replace_file(const char *path, mode_t mode, const struct nvm_text *pieces,
+                         uint32_t count) {
   size_t room = strlen(path) + sizeof ".XXXXXX";
   char *temporary = malloc(room);
   if (temporary == NULL) return false;
   snprintf(temporary, room, "%s.XXXXXX", path);
   int fd = mkstemp(temporary);
-  bool ok = fd >= 0 && write_all(fd, bytes, length) && fchmod(fd, mode) == 0;
+  bool ok = fd >= 0 && write_all(fd, pieces, count) && fchmod(fd, mode) == 0;
   int number = errno;
   if (fd >= 0 && close(fd) != 0 && ok) ok = false, number = errno;
   if (ok && rename(temporary, path) != 0) ok = false, number = errno;
@@ -137,25 +145,30 @@ static bool replace_file(const char *path, mode_t mode, const char *bytes, size_
   return ok;
 }
 
-bool files_write(const char *path, const char *bytes, size_t length, struct file_error *error) {
+bool files_write_pieces(const char *path, const struct nvm_text *pieces, uint32_t count,
+                        struct file_error *error) {
   bool ok;
   struct stat facts;
   if (strcmp(path, "-") == 0) {
-    ok = write_all(1, bytes, length);
+    ok = write_all(1, pieces, count);
   } else if (stat(path, &facts) != 0) {
-    ok = errno == ENOENT && replace_file(path, new_file_mode(), bytes, length);
+    ok = errno == ENOENT && replace_file(path, new_file_mode(), pieces, count);
   } else if (S_ISDIR(facts.st_mode)) {
     return fail(error, DIAG_FILE_DIRECTORY, 0);
   } else if (!S_ISREG(facts.st_mode)) {
-    ok = write_in_place(path, bytes, length);
+    ok = write_in_place(path, pieces, count);
   } else if (access(path, W_OK) != 0) {
     ok = false;
   } else {
     char *target = realpath(path, NULL); /* follow symbolic links, which are kept */
-    ok = target != NULL && replace_file(target, facts.st_mode & 07777, bytes, length);
+    ok = target != NULL && replace_file(target, facts.st_mode & 07777, pieces, count);
     int number = errno;
     free(target);
     errno = number;
   }
   return ok || fail(error, DIAG_FILE_UNWRITABLE, errno);
+}
+
+bool files_write(const char *path, const char *bytes, size_t length, struct file_error *error) {
+  return files_write_pieces(path, &(struct nvm_text){bytes, length}, 1, error);
 }

@@ -36,5 +36,7 @@ bool files_same(const char *a, const char *b);
 /* Writes `path`; "-" is standard output. A regular file is replaced only after everything was
  * written; on failure it is unchanged, and no temporary file remains. */
 bool files_write(const char *path, const char *bytes, size_t length, struct file_error *error);
+bool files_write_pieces(const char *path, const struct nvm_text *pieces, uint32_t count,
+                        struct file_error *error);
 
 #endif

@@ -154,7 +154,7 @@ static int load(struct job *j, const char *path) {
       exit_status(nvmini_parse(j->context, j->file.bytes, j->file.length, j->shown, &j->module));
   if (status == EXIT_DONE && j->file.regular) {
     files_free(&j->file);
-    module_use_once(j->module, reread, j);
+    module_drop_source(j->module, reread, j);
   }
   return status == EXIT_DONE ? check_triple(j) : status;
 }
@@ -180,11 +180,11 @@ static bool is_input(const struct options *o, const char *path) {
   return false;
 }
 
-static int save_as(struct job *j, const char *path, struct nvmini_text text) {
+static int save_as(struct job *j, const char *path, const struct nvm_text *pieces, uint32_t count) {
   struct file_error error = {DIAG_FILE_IS_INPUT, 0};
   if (strcmp(path, "-") != 0 && is_input(j->options, path))
     return file_failed(&j->render, path, error);
-  if (files_write(path, text.bytes, text.length, &error)) return EXIT_DONE;
+  if (files_write_pieces(path, pieces, count, &error)) return EXIT_DONE;
   return file_failed(&j->render, strcmp(path, "-") == 0 ? "<stdout>" : path, error);
 }
 
@@ -192,23 +192,31 @@ static struct nvmini_text remarks_text(const struct remarks *r) {
   return (struct nvmini_text){r->text.bytes ? r->text.bytes : "", r->text.length};
 }
 
-static int save_in_folder(struct job *j, struct nvmini_text text) {
+static int save_in_folder(struct job *j, const struct nvm_text *pieces, uint32_t count) {
   const char *folder = j->options->values[OPTION_OUTPUT];
   if (!outputs_make_folder(j->options))
     return file_failed(&j->render, folder, (struct file_error){DIAG_FILE_UNWRITABLE, errno});
   char *path = outputs_path(j->options, j->path);
-  int status = path ? save_as(j, path, text) : exit_status(NVMINI_OUT_OF_MEMORY);
+  int status = path ? save_as(j, path, pieces, count) : exit_status(NVMINI_OUT_OF_MEMORY);
   free(path);
   return status;
 }
 
 /* Saves the output, after the remarks; nothing if these cannot be written. */
-static int save(struct job *j, struct nvmini_text text) {
+static int save_pieces(struct job *j, const struct nvm_text *pieces, uint32_t count) {
   const char *file = j->options->values[OPTION_REMARKS_FILE];
-  int status = file ? save_as(j, file, remarks_text(j->remarks)) : EXIT_DONE;
+  int status = EXIT_DONE;
+  if (file) {
+    struct nvmini_text remarks = remarks_text(j->remarks);
+    status = save_as(j, file, &(struct nvm_text){remarks.bytes, remarks.length}, 1);
+  }
   if (status != EXIT_DONE) return status;
-  if (j->folder) return save_in_folder(j, text);
-  return save_as(j, options_value(j->options, OPTION_OUTPUT), text);
+  if (j->folder) return save_in_folder(j, pieces, count);
+  return save_as(j, options_value(j->options, OPTION_OUTPUT), pieces, count);
+}
+
+static int save(struct job *j, struct nvmini_text text) {
+  return save_pieces(j, &(struct nvm_text){text.bytes, text.length}, 1);
 }
 
 /* ---- Linking ---- */
@@ -288,9 +296,10 @@ static int emit_ir(struct job *j, bool graphs) {
 }
 
 static int emit_ptx(struct job *j) {
-  struct nvmini_text text;
-  int status = exit_status(nvmini_compile(j->module, &text));
-  return status == EXIT_DONE ? save(j, text) : status;
+  const struct nvm_text *pieces;
+  uint32_t count;
+  int status = exit_status(module_compile_pieces(j->module, &pieces, &count));
+  return status == EXIT_DONE ? save_pieces(j, pieces, count) : status;
 }
 
 /* The vectorizer's plans in order. */

@@ -42,7 +42,7 @@ static enum nvm_status lower(int kind, char *message, size_t room) {
   struct nvm_function *f = m->functions.data[m->functions.count - 1];
   if (kind == ILL_TYPED_BRANCH) put_argument(f, OP_CONDBR, 0);
   if (kind == ILL_TYPED_SUM) put_argument(f, OP_ADD, 1);
-  enum nvm_status status = codegen_module(m, &target, &options, &sink, &out);
+  enum nvm_status status = codegen_module(m, &target, &options, &sink, &out, NULL);
   assert_int_equal(sink.list.count, kind == WELL_TYPED ? 0 : 1);
   if (kind != WELL_TYPED) {
     struct nvm_text found = sink.list.data[0].message;
