@@ -74,7 +74,7 @@ def compile_both(path, options, work):
     if run([*command, "-o", ours]).returncode:
         ours = None
     if options.beside is None:
-        return ours, executed.clang_ptx(path, options)
+        return ours, executed.peer_ptx(path, options)
     return ours, None if run([*command, *options.beside.split(), "-o", other]).returncode else other
 
 
@@ -120,7 +120,7 @@ def main():
     files = [f for f in files if os.path.getsize(f) <= options.largest][::options.every]
     rows, left_out, steps, same = {}, 0, [], 0
     with tempfile.TemporaryDirectory() as work:
-        options.cache, options.clang = options.cache or work, f"clang-{options.llvm}"
+        options.cache, options.clang, options.peer = options.cache or work, f"clang-{options.llvm}", "clang"
         for path in files:
             ours, other = compile_both(path, options, work)
             if ours and other and filecmp.cmp(ours, other, shallow=False):
