@@ -15,15 +15,14 @@
  *            Inner loops first; a loop around an unrolled one is visited in the next of MAX_ROUNDS
  *            rounds. Hints (llvm.loop.unroll.full, .count, .enable, .disable) override costs.
  *            Unrolled loops get .disable, which code generation prints as .pragma "nounroll"; so
- *            do innermost loops with fewer than FEW_REGISTERS free registers, since ptxas would
- *            unroll them; the knob reg-target-adjust moves this limit. With -Os and -Oz (optsize,
- *            minsize) all do; loops that -Oz meets are not unrolled for their hints.
- * Requires:  loop-simplify, lcssa; loop-rotate for exact and runtime.
- * Preserves: convergent operations: threads that are converged in an iteration remain so; a loop
- *            with such operations gets no remainder loop.
- * Cost:      linear in the resulting code, which the limits bound.
- * Omits:     peeling; loops with several exits, except for full unrolling.
- * Tests:     check/opt/unroll*. */
+ *            do innermost loops whose body is too large for two copies, that have at most
+ *            RUNTIME_FACTOR iterations, or with fewer than FEW_REGISTERS free registers, since
+ *            ptxas would unroll them; the knob reg-target-adjust moves this limit. With -Os and -Oz
+ * (optsize, minsize) all do; loops that -Oz meets are not unrolled for their hints. Requires:
+ * loop-simplify, lcssa; loop-rotate for exact and runtime. Preserves: convergent operations:
+ * threads that are converged in an iteration remain so; a loop with such operations gets no
+ * remainder loop. Cost:      linear in the resulting code, which the limits bound. Omits: peeling;
+ * loops with several exits, except for full unrolling. Tests:     check/opt/unroll*. */
 #include "analysis/loop_execution.h"
 #include "analysis/pressure.h"
 #include "ir/build.h"
@@ -62,6 +61,7 @@ struct unroller {
   struct nvm_block last_latch;    /* of the last copy, and `tested` in it */
   struct nvm_value tested, last_tested;
   bool changed, only_full;
+  bool hinted; /* a hint was set, which invalidates no analysis */
 };
 
 enum unroll_kind { UNROLL_NOT, UNROLL_FULL, UNROLL_EXACT, UNROLL_RUNTIME };
@@ -71,6 +71,7 @@ struct plan {
   uint32_t factor; /* number of copies, original included */
   bool exact;      /* the copy that exits is known */
   const char *why; /* UNROLL_NOT: the reason, where hints asked for more; NULL: as they ask */
+  bool kept;       /* UNROLL_NOT: ptxas is not to unroll it either */
 };
 
 /* Whether the loop indexes a variable of the frame by a variant value: unrolling may promote it to
@@ -154,6 +155,10 @@ static bool factor_suffices(struct unroller *u, uint32_t n, uint64_t work, uint6
 
 static struct plan not_unrolled(const char *why) { return (struct plan){.why = why}; }
 
+static struct plan kept_rolled(const char *why, bool kept) {
+  return (struct plan){.why = why, .kept = kept};
+}
+
 static struct plan plan_loop(struct unroller *u, uint32_t n) {
   struct loop_hint disable = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.disable");
   struct loop_hint count = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.count");
@@ -183,7 +188,7 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   }
   if (fits && number && !free) fits = !factor_suffices(u, n, work, iterations, limit);
   if (fits && (!count.given || (uint64_t)count.value >= iterations))
-    return (struct plan){UNROLL_FULL, (uint32_t)iterations, number, NULL};
+    return (struct plan){UNROLL_FULL, (uint32_t)iterations, number, NULL, false};
   /* The vectorizer sets this hint on its loops, whose width it has chosen; not on the original
    * loop, which runs few iterations or after a failed check. */
   if (u->only_full || loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.runtime.disable").given)
@@ -198,14 +203,16 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   uint32_t factor, most = hinted ? MAX_BY_PRAGMA / 32 : MAX_PARTIAL;
   if (count.given) factor = count.value > 128 ? 128 : (uint32_t)count.value;
   else factor = choose_factor(work, most, number, iterations);
-  if (factor <= 1) return not_unrolled("two copies of its body are too large");
-  if (c.guarded && c.multiple % factor == 0) return (struct plan){UNROLL_EXACT, factor, true, NULL};
+  if (factor <= 1)
+    return kept_rolled("two copies of its body are too large", !hinted && 2 * work > most);
+  if (c.guarded && c.multiple % factor == 0)
+    return (struct plan){UNROLL_EXACT, factor, true, NULL, false};
   bool cheap = hinted || !(c.divisor & (c.divisor - 1));
   if (convergent)
     return not_unrolled("operations on several threads permit no loop for remaining iterations");
   if (!cheap || iterations <= (hinted ? factor : RUNTIME_FACTOR))
-    return not_unrolled("it has few iterations");
-  return (struct plan){UNROLL_RUNTIME, factor, true, NULL};
+    return kept_rolled("it has few iterations", !hinted);
+  return (struct plan){UNROLL_RUNTIME, factor, true, NULL, false};
 }
 
 /* Folds the branch at the end of a copy's exiting block. */
@@ -291,6 +298,12 @@ static bool remove_back_edge(struct unroller *u, struct nvm_block latch) {
     }
   cfg_remove_phi_edges(f, header, latch, 0);
   return cfg_replace_terminator(f, t, OP_UNREACHABLE, NULL, 0);
+}
+
+/* Lets code generation print .pragma "nounroll". */
+static bool keep_rolled(struct unroller *u, const struct loop *l) {
+  u->hinted = true;
+  return loop_set_hint(u->f, l->latch, l->hints, "llvm.loop.unroll.", "llvm.loop.unroll.disable");
 }
 
 /* Copies the loop for `factor` iterations; only the last copy tests or ends the loop. */
@@ -444,7 +457,7 @@ static bool is_hinted(const struct nvm_function *f, const struct loop *l) {
 
 /* Marks loops in which nearly all registers are used: ptxas would unroll them and spill. Pressure
  * is computed only in functions with many more values. Where size matters, marks all loops. */
-static bool keep_rolled(struct unroller *u) {
+static bool keep_full_loops_rolled(struct unroller *u) {
   bool small = pass_size_effort(u->env, u->f) > 0;
   const struct nvm_function *f = u->f;
   uint32_t most = tgt_limit(u->env->target->cpu, TGT_LIMIT_REGISTERS_PER_THREAD) - FEW_REGISTERS +
@@ -467,10 +480,7 @@ static bool keep_rolled(struct unroller *u) {
       if (here > highest) highest = here;
     }
     if (highest <= most && !small) continue;
-    if (!loop_set_hint(u->f, loop->latch, loop->hints, "llvm.loop.unroll.",
-                       "llvm.loop.unroll.disable"))
-      return false;
-    u->changed = true;
+    if (!keep_rolled(u, loop)) return false;
   }
   return true;
 }
@@ -549,7 +559,7 @@ static bool one_round(struct unroller *u, bool *again) {
         block_is_none(u->loop->latch))
       continue;
     struct plan p = plan_loop(u, n);
-    if (u->env->arena->failed) return false;
+    if (u->env->arena->failed || (p.kept && !keep_rolled(u, u->loop))) return false;
     if (p.kind == UNROLL_NOT || !loop_is_closed(&u->nest, f, n)) continue;
     u->inner_changed[u->loop->parent] = true;
     report_plan(u, p);
@@ -568,8 +578,8 @@ static enum nvm_status run(struct nvm_function *f, struct pass_env *env, bool on
     again = false;
     if (!one_round(&u, &again)) return NVM_OUT_OF_MEMORY;
   }
-  if (!only_full && (!keep_rolled(&u) || !warn_of_loops(&u))) return NVM_OUT_OF_MEMORY;
-  *changed = u.changed;
+  if (!only_full && (!keep_full_loops_rolled(&u) || !warn_of_loops(&u))) return NVM_OUT_OF_MEMORY;
+  *changed = u.changed || u.hinted;
   return NVM_OK;
 }
 
