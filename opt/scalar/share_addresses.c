@@ -10,7 +10,7 @@
  *            is, one of the same loop may differ by a constant and a multiple of a symbol, the
  *            stride, which is computed once, before the outermost loop where it is known;
  * MAX_STRIDES for each loop, which bounds the registers. Only accessed addresses are used, because
- *            they are not poison. A constant within a new address is added last.
+ *            they are not poison. A constant within a new address, or in its index, is added last.
  * Requires:  nothing; lsr comes first.
  * Preserves: the control flow.
  * Cost:      linear in accesses (hashing); each looks at MAX_TRIED addresses.
@@ -245,6 +245,75 @@ static bool move_constant(struct sharer *s, struct address *now, struct nvm_inst
   return true;
 }
 
+/* The sum of a value and a constant that a gep of one index adds, in its extension if there is one;
+ * {0}: not so, something else reads one of them, or the extension is not that of each summand. */
+static struct nvm_inst_id find_index_sum(const struct nvm_function *f, const struct nvm_inst *gep) {
+  struct nvm_value v = inst_operand(f, gep, 1);
+  const struct nvm_inst *extension = value_inst(f, v), *sum = extension;
+  uint16_t flags = 0;
+  if (!sum || f->uses.data[value_index(v)] != 1) return (struct nvm_inst_id){0};
+  if (sum->op == OP_SEXT || (sum->op == OP_ZEXT && !(sum->flags & INST_NNEG))) {
+    flags = sum->op == OP_SEXT ? INST_NSW : INST_NUW;
+    v = inst_operand(f, extension, 0);
+    sum = value_inst(f, v);
+  }
+  if (!sum || sum->op != OP_ADD || (sum->flags & flags) != flags ||
+      f->uses.data[value_index(v)] != 1)
+    return (struct nvm_inst_id){0};
+  return value_inst_id(v);
+}
+
+/* The bytes that the constant of such a sum adds to the address; 0: none, or too many. */
+static int64_t bytes_of_index(const struct sharer *s, const struct nvm_inst *gep,
+                              const struct nvm_inst *sum) {
+  const struct nvm_function *f = s->f;
+  const struct type_table *t = &f->module->types;
+  struct nvm_value index = inst_operand(f, gep, 1);
+  uint32_t bits = type_scalar_bits(t, sum->type), wide = type_scalar_bits(t, value_type(f, index));
+  uint64_t size = layout_alloc_size(&f->module->layout, t, (struct nvm_type){gep->aux});
+  nvm_u128 constant;
+  if (!const_is_int(f->module, inst_operand(f, sum, 1), &constant) || size >= MAX_OFFSET ||
+      wide != layout_pointer_bits(&f->module->layout, type_info(t, gep->type)->width))
+    return 0;
+  bool is_signed = bits == wide || value_inst(f, index)->op == OP_SEXT;
+  int64_t steps = is_signed ? evalint_sext(bits, (uint64_t)constant) : (int64_t)constant;
+  if (steps <= -MAX_OFFSET || steps >= MAX_OFFSET) return 0;
+  steps *= (int64_t)size;
+  return steps > -MAX_OFFSET && steps < MAX_OFFSET ? steps : 0;
+}
+
+/* base + ext(x + constant) is (base + ext(x)) + constant, which accesses add themselves: the gep
+ * becomes this sum, and *now gets another root. False when out of memory. */
+static bool split_index(struct sharer *s, struct address *now) {
+  struct nvm_function *f = s->f;
+  const struct nvm_inst *i = value_inst(f, now->root);
+  if (!i || i->op != OP_GEP || i->operand_count != 2 || !type_is_ptr(&f->module->types, i->type))
+    return true;
+  struct nvm_inst_id gep = value_inst_id(now->root), sum = find_index_sum(f, i);
+  int64_t bytes = inst_is_none(sum) ? 0 : bytes_of_index(s, i, function_inst(f, sum));
+  if (bytes == 0) return true;
+  struct nvm_value operands[] = {inst_operand(f, i, 0), inst_operand_at(f, sum, 0)};
+  const struct nvm_inst_id extension = value_inst_id(inst_operand(f, i, 1));
+  if (extension.index != sum.index) {
+    struct builder above = builder_replacing(f, extension);
+    const struct nvm_inst *from = function_inst(f, extension);
+    operands[1] = builder_unary(&above, (enum op)from->op, from->type, operands[1]);
+    if (value_is_none(operands[1])) return false;
+  }
+  struct builder at = builder_replacing(f, gep);
+  i = function_inst(f, gep);
+  struct nvm_value root = builder_add(&at, OP_GEP, 0, i->type, operands, 2, i->aux);
+  if (value_is_none(root)) return false;
+  inst_set_operand(f, gep, 0, root);
+  inst_set_operand(f, gep, 1, const_int(f->module, TYPE_I64, (uint64_t)bytes));
+  function_inst(f, gep)->aux = TYPE_I8.index;
+  function_inst(f, gep)->flags = 0;
+  now->root = root;
+  now->offset += bytes;
+  ++*s->env->statistic;
+  return true;
+}
+
 static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand) {
   struct nvm_value v = inst_operand_at(s->f, access, operand);
   struct address now = {.block = function_inst(s->f, access)->block};
@@ -258,8 +327,9 @@ static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand)
   const struct address *above = find(s, &now, slot);
   if (!above) {
     bool added = add_stride(s, &now, access, relative) || move_constant(s, &now, access);
-    return (!added || use_address(s, access, operand, now.root, now.offset)) &&
-           remember(s, &now, slot, relative);
+    if (added ? !use_address(s, access, operand, now.root, now.offset) : !split_index(s, &now))
+      return false;
+    return remember(s, &now, slot, relative);
   }
   uint64_t distance =
       (uint64_t)above->offset + (uint64_t)now.form.constant - (uint64_t)above->form.constant;
