@@ -288,10 +288,32 @@ static bool has_equal_entries(const struct simplifier *s, const struct short_cir
   return true;
 }
 
-/* Threads that only return should do so at the first condition. */
+/* The only successor of b that is not unreachable; {0}: there are several. */
+static struct nvm_block only_successor(const struct nvm_function *f, struct nvm_block b) {
+  struct nvm_block only = {0};
+  for (uint32_t k = 0; k < block_successor_count(f, b); k++) {
+    struct nvm_block to = block_successor(f, b, k);
+    if (function_inst(f, function_block(f, to)->first)->op == OP_UNREACHABLE) continue;
+    if (!block_is_none(only) && only.index != to.index) return (struct nvm_block){0};
+    only = to;
+  }
+  return only;
+}
+
+/* Threads that only return should do so at the first condition. Their path may contain jumps, phis
+ * and the switch that front ends make of `return`. */
 static bool only_returns(const struct simplifier *s, const struct short_circuit *c) {
-  const struct nvm_inst *first = function_inst(s->f, function_block(s->f, c->other)->first);
-  return first->op == OP_RET;
+  enum { MAX_BLOCKS = 4 };
+  const struct nvm_function *f = s->f;
+  struct nvm_block b = c->other;
+  for (uint32_t k = 0; k < MAX_BLOCKS && !block_is_none(b); k++) {
+    const struct nvm_inst *i = function_inst(f, block_first_after_phis(f, b));
+    while (effects_is_debug(f, i)) i = function_inst(f, i->next);
+    if (i->op == OP_RET) return k == 0 || i->operand_count == 0;
+    if (!op_is_terminator((enum op)i->op)) return false;
+    b = only_successor(f, b);
+  }
+  return false;
 }
 
 /* Loop exits are not merged: the exit condition on the counter determines the trip count. */
