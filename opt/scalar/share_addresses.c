@@ -23,9 +23,8 @@
 #include "opt/passes.h"
 
 enum { MAX_TRIED = 8, MAX_STEPS = 64, MAX_OFFSET = 1 << 23, MAX_STRIDES = 4, SLOTS = 1024 };
-/* The least number of instructions that a stride saves, where it exists or is invariant in the
- * loop, and elsewhere. */
-enum { WORTH_AN_ADDITION = 3, WORTH_A_STRIDE = 4, MAX_SAVED_DEPTH = 6 };
+/* The least number of instructions that an addition saves, and how many of them are counted. */
+enum { WORTH_AN_ADDITION = 3, MAX_SAVED_DEPTH = 6 };
 
 struct address {
   struct scev form;
@@ -160,7 +159,8 @@ static const struct stride *make_stride(struct sharer *s, struct scev form,
                                         struct nvm_inst_id access, uint32_t saved) {
   uint32_t loop = loop_of(s, function_inst(s->f, access)->block), count = 0;
   struct nvm_inst_id at = place_of_stride(s, form, access);
-  if (at.index == access.index && saved < WORTH_A_STRIDE) return NULL;
+  uint32_t cost = value_is_none(form.terms[0].factor) ? 1 : 2;
+  if (at.index == access.index && saved < WORTH_AN_ADDITION + cost - 1) return NULL;
   for (uint32_t k = 0; k < s->strides.count; k++) count += s->strides.data[k].loop == loop;
   form.constant = 0;
   if (count == MAX_STRIDES) return NULL;
