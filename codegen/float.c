@@ -52,12 +52,25 @@ struct ptx_operand float_of_word(struct lower *l, uint16_t type, struct ptx_oper
 
 /* --- division --------------------------------------------------------------------------------- */
 
+static bool is_one(struct ptx_operand o) {
+  return (o.kind == PTX_OPERAND_F32 && o.imm == 0x3f800000) ||
+         (o.kind == PTX_OPERAND_F64 && o.imm == 0x3ff0000000000000);
+}
+
+/* 1 / b is b's reciprocal, which is rounded alike and takes less machine code. */
+static void emit_quotient(struct lower *l, const uint16_t *mods, struct ptx_reg to,
+                          struct ptx_operand a, struct ptx_operand b) {
+  if (is_one(a)) emit2(l, PTX_RCP, mods, ptx_r(to), b);
+  else emit3(l, PTX_DIV, mods, ptx_r(to), a, b);
+}
+
 static void emit_div_f32(struct lower *l, uint16_t flags, struct ptx_reg to, struct ptx_operand a,
                          struct ptx_operand b) {
   unsigned level = flags & INST_AFN ? 0 : l->target->prec_div;
-  uint16_t mode = level == 0 ? PTX_MOD_APPROX : level == 1 ? PTX_MOD_FULL : PTX_MOD_RN;
+  uint16_t fast = level == 0 || is_one(a) ? PTX_MOD_APPROX : PTX_MOD_FULL;
+  uint16_t mode = level <= 1 ? fast : PTX_MOD_RN;
   uint16_t ftz = level != 3 ? float_ftz(l, PTX_MOD_F32) : PTX_MOD_NONE;
-  emit3(l, PTX_DIV, EMIT_MODS(mode, ftz, PTX_MOD_F32), ptx_r(to), a, b);
+  emit_quotient(l, EMIT_MODS(mode, ftz, PTX_MOD_F32), to, a, b);
 }
 
 /* --- remainder -------------------------------------------------------------------------------- */
@@ -224,7 +237,7 @@ void float_part(struct lower *l, enum op op, uint16_t flags, const struct part *
   if (!is_double && p->kind != PART_FLOAT) lower_small_float(l, op, flags, p, to, a, b);
   else if (op == OP_FREM) emit_remainder(l, is_double, to, a, b);
   else if (op != OP_FDIV) emit_rn(l, arithmetic_op(op), p, to, a, b);
-  else if (is_double) emit_rn(l, PTX_DIV, p, to, a, b);
+  else if (is_double) emit_quotient(l, PTX_MODS(PTX_MOD_RN, PTX_MOD_F64), to, a, b);
   else emit_div_f32(l, flags, to, a, b);
 }
 
