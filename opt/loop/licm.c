@@ -5,7 +5,8 @@
  *            moves to the preheader of the outermost loop in which they are invariant. A load also
  *            requires that the loop may not write to its address (alias analysis) and, as
  *            divisions do, that it is executed whenever the loop is: its block dominates the latch
- *            and all exits, and no call before it may fail to return. Then, from outer to inner
+ *            and all exits, and no call before it may fail to return. A phi of two invariant values
+ *            by an invariant branch moves too, as a select. Then, from outer to inner
  *            loops, scalar promotion: an invariant address that is stored to in every iteration,
  *            while all other accesses in the loop must alias it or do not alias it, becomes a
  *            variable of the frame, loaded before the loop and stored in its exits; mem2reg turns
@@ -133,6 +134,54 @@ static uint32_t find_target_loop(struct mover *m, struct nvm_inst_id id) {
   return out;
 }
 
+/* Whether the branch at the end of `above` decides which value the phi has: one for each successor,
+ * which leads to the phi's block alone. *value: the phi's operands, by successor. */
+static bool find_choice(const struct mover *m, const struct nvm_inst *phi, struct nvm_block above,
+                        struct nvm_value value[2]) {
+  const struct nvm_function *f = m->f;
+  if (phi->operand_count != 4 || block_is_none(above) ||
+      function_inst(f, block_terminator(f, above))->op != OP_CONDBR)
+    return false;
+  for (uint32_t e = 0; e < 2; e++) {
+    struct nvm_block to = block_successor(f, above, e), from = to;
+    if (to.index == phi->block.index) from = above;
+    else if (dominance_predecessor_count(&m->nest.d, to) != 1) return false;
+    uint32_t k = value_index(inst_operand(f, phi, 1)) == from.index ? 0 : 2;
+    if (value_index(inst_operand(f, phi, k + 1)) != from.index) return false;
+    value[e] = inst_operand(f, phi, k);
+  }
+  return block_successor(f, above, 0).index != block_successor(f, above, 1).index;
+}
+
+/* Turns a phi into a select before the outermost loop in which its values and the condition of
+ * their choice are invariant; whether there is one. */
+static bool hoist_phi(struct mover *m, struct nvm_inst_id id) {
+  struct nvm_function *f = m->f;
+  const struct nvm_inst *phi = function_inst(f, id);
+  struct nvm_block above = m->nest.d.immediate[phi->block.index];
+  struct nvm_value v[3];
+  uint32_t out = 0;
+  if (type_is_aggregate(&f->module->types, phi->type) || !find_choice(m, phi, above, v + 1))
+    return false;
+  v[0] = inst_operand(f, function_inst(f, block_terminator(f, above)), 0);
+  for (uint32_t n = m->nest.loops.innermost[phi->block.index]; n;
+       n = m->nest.loops.data[n].parent) {
+    bool fits = !block_is_none(m->nest.loops.data[n].preheader);
+    for (uint32_t k = 0; k < 3; k++) fits &= loops_is_invariant(&m->nest.loops, f, n, v[k]);
+    if (!fits) break;
+    out = n;
+  }
+  if (out == 0) return false;
+  for (uint32_t k = 0; k < 3; k++) inst_set_operand(f, id, k, v[k]);
+  inst_remove_operands(f, id, 3, 1);
+  function_inst(f, id)->op = OP_SELECT;
+  f->locations.data[id.index].index = 0;
+  inst_unlink(f, id);
+  inst_insert_before(f, id, block_terminator(f, m->nest.loops.data[out].preheader));
+  ++*m->env->statistic;
+  return m->changed = true;
+}
+
 static void hoist(struct mover *m) {
   const struct loops *l = &m->nest.loops;
   for (uint32_t k = 0; k < l->data[0].block_count; k++) {
@@ -140,6 +189,7 @@ static void hoist(struct mover *m) {
     if (l->innermost[b.index] == 0) continue;
     for (struct nvm_inst_id i = function_block(m->f, b)->first, next; !inst_is_none(i); i = next) {
       next = function_inst(m->f, i)->next;
+      if (function_inst(m->f, i)->op == OP_PHI && hoist_phi(m, i)) continue;
       uint32_t out = find_target_loop(m, i);
       if (out == 0) continue;
       if (!is_certain(m, out, b))
