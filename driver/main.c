@@ -16,11 +16,18 @@
 #include <unistd.h>
 
 /* Bytes. The heap only reserves addresses; a page is allocated on its first write. */
-enum { HEAP = 64 << 20, HEAP_STEP = 1 << 20, HUGE_PAGE = 2 << 20, SMALL_PAGES = 256 << 10 };
+enum {
+  HEAP = 64 << 20,
+  HEAP_STEP = 1 << 20,
+  HUGE_PAGE = 2 << 20,
+  SMALL_PAGES = 256 << 10,
+  ALL_HUGE_PAGES = 16 << 20
+};
 
 /* Uses huge pages for the heap except for its start, which suffices for a small module: clearing a
- * huge page takes as long as 70 faults of small ones. The heap beyond HEAP is unaffected, and so is
- * all of it if the system lacks room or huge pages. */
+ * huge page takes as long as 70 faults of small ones. Nor for what a large module needs beyond
+ * ALL_HUGE_PAGES: half of the last page would be unused. The heap beyond HEAP is unaffected, and so
+ * is all of it if the system lacks room or huge pages. */
 static void use_huge_pages(void) {
   uintptr_t start = (uintptr_t)sbrk(0);
   sbrk((intptr_t)((HUGE_PAGE - SMALL_PAGES - start) % HUGE_PAGE));
@@ -29,6 +36,7 @@ static void use_huge_pages(void) {
   mallopt(M_TOP_PAD, HEAP_STEP);
   uintptr_t first = ((uintptr_t)memory + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE,
             end = (uintptr_t)sbrk(0);
+  if (first < end && end - first > ALL_HUGE_PAGES) end = first + ALL_HUGE_PAGES;
   if (memory && first < end) madvise((void *)first, end - first, MADV_HUGEPAGE);
   free(memory);
 }
