@@ -12,6 +12,7 @@
   circles     files of one folder do not call each other in circles (CIRCLE_AT_MOST files)
   includes    no large header is included for a single name, unless it is a struct
   prototypes  every function in a header is explained by a comment
+  headings    the sections of a file's header comment (Purpose, Cost, ...) begin lines
   recipes     what builds the product asks for no Python: a C compiler, make, re2c and bison do
   root        the root holds what people look for there, and no scratch files
   spelling    text files end in a newline, hold no tabs (but Makefile) and no trailing blanks
@@ -304,6 +305,15 @@ def check_prototypes(_build):
             yield f"{path}:{number}: {PROTOTYPE.match(line).group(1)} has no comment"
 
 
+def check_headings(_build):
+    for path in sources(LIBRARY, (".c",)):
+        for number, line in enumerate(lines_of(path), 1):
+            if re.search(r"\S.* (Purpose|Algorithm|Requires|Preserves|Cost|Omits|Tests): ", line.removeprefix(" *").removeprefix("/*")):
+                yield f"{path}:{number}: a section inside a line of the header comment"
+            if "*/" in line:
+                break
+
+
 def check_recipes(_build):
     for line in run("make", "--always-make", "--dry-run", "V=1", "all", "demo").splitlines():
         if "python" in line.lower() or re.search(r"[.]py\b", line):
@@ -339,7 +349,7 @@ def check_spelling(_build):
 CHECKS = {
     "layers": check_layers, "globals": check_globals, "exports": check_exports,
     "calls": check_calls, "lengths": check_lengths, "columns": check_columns, "names": check_names, "statics": check_statics,
-    "circles": check_circles, "includes": check_includes, "prototypes": check_prototypes,
+    "circles": check_circles, "includes": check_includes, "prototypes": check_prototypes, "headings": check_headings,
     "recipes": check_recipes, "root": check_root, "spelling": check_spelling,
 }
 

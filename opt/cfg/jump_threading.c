@@ -15,9 +15,10 @@
  * Omits:     blocks that would have to be copied; loop headers, as blocks and as targets, and loop
  *            exits: code before the exit would leave the loop with it, and a lane that holds a
  *            lock would wait for those that spin on it (the knob
- *            disable-nvptx-require-structured-cfg permits both). Threading moves the reconvergence
- * point of the block's threads: not done if a convergent operation may follow (LLVM does not thread
- * for GPUs at all). Tests:     check/opt/jump-threading.nvir. */
+ *            disable-nvptx-require-structured-cfg permits both). Threading moves the
+ *            reconvergence point of the block's threads: not done if a convergent operation may
+ *            follow (LLVM does not thread for GPUs at all).
+ * Tests:     check/opt/jump-threading.nvir. */
 #include "ir/dominance.h"
 #include "ir/eval.h"
 #include "analysis/loops.h"

@@ -17,12 +17,14 @@
  *            Unrolled loops get .disable, which code generation prints as .pragma "nounroll"; so
  *            do innermost loops whose body is too large for two copies, that have at most
  *            RUNTIME_FACTOR iterations, or with fewer than FEW_REGISTERS free registers, since
- *            ptxas would unroll them; the knob reg-target-adjust moves this limit. With -Os and -Oz
- * (optsize, minsize) all do; loops that -Oz meets are not unrolled for their hints. Requires:
- * loop-simplify, lcssa; loop-rotate for exact and runtime. Preserves: convergent operations:
- * threads that are converged in an iteration remain so; a loop with such operations gets no
- * remainder loop. Cost:      linear in the resulting code, which the limits bound. Omits: peeling;
- * loops with several exits, except for full unrolling. Tests:     check/opt/unroll*. */
+ *            ptxas would unroll them; the knob reg-target-adjust moves this limit. With -Os and
+ *            -Oz (optsize, minsize) all do; loops that -Oz meets are not unrolled for their hints.
+ * Requires:  loop-simplify, lcssa; loop-rotate for exact and runtime.
+ * Preserves: convergent operations: threads that are converged in an iteration remain so; a loop
+ *            with such operations gets no remainder loop.
+ * Cost:      linear in the resulting code, which the limits bound.
+ * Omits:     peeling; loops with several exits, except for full unrolling.
+ * Tests:     check/opt/unroll*. */
 #include "analysis/loop_execution.h"
 #include "analysis/pressure.h"
 #include "ir/build.h"

@@ -1,22 +1,35 @@
-/* --- Sroa: splits variables of struct, array and vector type into scalars (scalar replacement of
- * aggregates). Purpose: front ends put dim3, float4 and every struct into one alloca and copy them
- * with llvm.memcpy, which mem2reg cannot promote. GPUs have hundreds of registers and slow local
- * memory, so most of these variables should never be in memory. Algorithm: after LLVM's SROA,
- * simplified. All uses of an alloca are followed through addresses with constant offsets. A load or
- * store is a slice [begin, end) of its bytes that cannot be cut; memcpy, memmove and memset are
- * slices that can. Uncut slices that overlap form a part, each part becomes a variable, and the
- * other slices are cut at the borders of parts: bytes 0 4 8 12 16 load float | | store i64 | |
- * memcpy | | parts | float | i32 | i64 | A part has the type of its accesses; accesses of other
- * types are cast. Elements of a vector are extracted and inserted, bytes of an integer are shifted
- * and masked. Other parts stay in memory, each as a variable. Bytes that are only copied have their
- * declared type; parts that are never read are dropped. First, sroa_accesses.c splits loads and
- * stores of structs and loads of one of two variables. The pass repeats until nothing changes: of
- * two variables that are copied to each other, the one with accesses is split first, so that its
- * parts determine the types of the other one. Requires: nothing. mem2reg promotes the parts.
- * Preserves: the control flow. Cost: n log n in the uses, times the parts of a variable, each
- * round; variables of more than MAX_BYTES or MAX_PARTS are not split. Omits: addresses through
- * phis, selects that are not only loaded from, variable indices; lifetime markers of split
- * variables are dropped. Tests: check opt sroa . --- */
+/* sroa: splits variables of struct, array and vector type into scalars (scalar replacement of
+ * aggregates).
+ *
+ * Purpose:   front ends put dim3, float4 and every struct into one alloca and copy them with
+ *            llvm.memcpy, which mem2reg cannot promote. GPUs have hundreds of registers and slow
+ *            local memory, so most of these variables should never be in memory.
+ * Algorithm: after LLVM's SROA, simplified. All uses of an alloca are followed through addresses
+ *            with constant offsets. A load or store is a slice [begin, end) of its bytes that
+ *            cannot be cut; memcpy, memmove and memset are slices that can. Uncut slices that
+ *            overlap form a part, each part becomes a variable, and the other slices are cut at
+ *            the borders of parts:
+ *
+ *                bytes      0       4       8      12      16
+ *                load float |-------|
+ *                store i64                  |---------------|
+ *                memcpy     |-------------------------------|
+ *                parts      | float |  i32  |      i64      |
+ *
+ *            A part has the type of its accesses; accesses of other types are cast. Elements of a
+ *            vector are extracted and inserted, bytes of an integer are shifted and masked. Other
+ *            parts stay in memory, each as a variable. Bytes that are only copied have their
+ *            declared type; parts that are never read are dropped. First, sroa_accesses.c splits
+ *            loads and stores of structs and loads of one of two variables. The pass repeats until
+ *            nothing changes: of two variables that are copied to each other, the one with
+ *            accesses is split first, so that its parts determine the types of the other one.
+ * Requires:  nothing; mem2reg promotes the parts.
+ * Preserves: the control flow.
+ * Cost:      n log n in the uses, times the parts of a variable, each round; variables of more
+ *            than MAX_BYTES or MAX_PARTS are not split.
+ * Omits:     addresses through phis, selects that are not only loaded from, variable indices;
+ *            lifetime markers of split variables are dropped.
+ * Tests:     check/opt/sroa-*. */
 #include <stdlib.h>
 
 #include "ir/evalint.h"
