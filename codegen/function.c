@@ -197,7 +197,8 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
 
 enum nvm_status function_lower(struct lower *l, struct nvm_function *f) {
   struct ptx_function pf;
-  if (!legalize_function(f) || !begin_function(l, f, &pf)) return NVM_OUT_OF_MEMORY;
+  if (!legalize_function(f, l->target->optimization_level > 0) || !begin_function(l, f, &pf))
+    return NVM_OUT_OF_MEMORY;
   const bool *rolled = find_rolled_loops(l);
   if (!rolled) return NVM_OUT_OF_MEMORY;
   for (uint32_t k = 0; k < l->layout_count; k++) {

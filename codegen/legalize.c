@@ -4,7 +4,10 @@
  * An operand is expanded right before its instruction; a phi's operand at the end of its
  * predecessor. An aggregate that contains an expression becomes a chain of insertvalue or
  * insertelement. Within one operand a shared subexpression is expanded once: a chain of expressions
- * that each use the previous one twice would otherwise grow exponentially. */
+ * that each use the previous one twice would otherwise grow exponentially.
+ *
+ * A 64-bit remainder next to the quotient of the same operands is computed from it, because ptxas
+ * calls a subroutine for each; of 32 bits it shares the work itself. */
 #include "codegen/stage.h"
 #include "ir/build.h"
 
@@ -124,6 +127,62 @@ static void legalize_inst(struct nvm_function *f, struct nvm_inst_id i) {
   }
 }
 
+/* --- quotient and remainder ------------------------------------------------------------------- */
+
+static bool is_quotient(const struct nvm_inst *i) { return i->op == OP_UDIV || i->op == OP_SDIV; }
+
+/* Whether i divides 64-bit integers by a variable. A constant dividend could be undef, a different
+ * number at each use; what is in a register is one number. */
+static bool is_long_division(const struct nvm_function *f, const struct nvm_inst *i) {
+  bool divides = is_quotient(i) || i->op == OP_UREM || i->op == OP_SREM;
+  return divides && type_equal(i->type, TYPE_I64) &&
+         value_kind(inst_operand(f, i, 0)) != VALUE_CONST &&
+         value_kind(inst_operand(f, i, 1)) != VALUE_CONST;
+}
+
+/* The next instruction of the block that divides the same operands for the other result. */
+static struct nvm_inst_id other_result(const struct nvm_function *f, const struct nvm_inst *i) {
+  enum { MAX_STEPS = 64 };
+  bool is_signed = i->op == OP_SDIV || i->op == OP_SREM;
+  enum op op = is_quotient(i) ? (is_signed ? OP_SREM : OP_UREM) : (is_signed ? OP_SDIV : OP_UDIV);
+  struct nvm_inst_id at = i->next;
+  for (int step = 0; step < MAX_STEPS && !inst_is_none(at); step++) {
+    const struct nvm_inst *other = function_inst(f, at);
+    if (other->op == op && value_equal(inst_operand(f, i, 0), inst_operand(f, other, 0)) &&
+        value_equal(inst_operand(f, i, 1), inst_operand(f, other, 1)))
+      return at;
+    at = other->next;
+  }
+  return (struct nvm_inst_id){0};
+}
+
+/* The remainder becomes a difference in place. A quotient that follows it becomes a copy of one
+ * that is computed before both. */
+static void share_division(struct nvm_function *f, struct nvm_inst_id first) {
+  struct nvm_inst_id second = other_result(f, function_inst(f, first)), remainder = second;
+  if (inst_is_none(second)) return;
+  struct nvm_value quotient = value_of_inst(first);
+  function_inst(f, first)->flags = function_inst(f, second)->flags =
+      0; /* an exact quotient may be poison where the other is not */
+  if (!is_quotient(function_inst(f, first))) {
+    const struct nvm_inst *i = function_inst(f, second);
+    struct nvm_value pair[] = {inst_operand(f, i, 0), inst_operand(f, i, 1)};
+    struct builder above = builder_replacing(f, first);
+    quotient = builder_binary(&above, (enum op)i->op, pair[0], pair[1]);
+    if (value_is_none(quotient)) return;
+    inst_set_operand(f, second, 0, quotient);
+    inst_remove_operands(f, second, 1, 1);
+    function_inst(f, second)->op = OP_FREEZE;
+    remainder = first;
+  }
+  struct builder here = builder_replacing(f, remainder);
+  struct nvm_value divisor = inst_operand(f, function_inst(f, remainder), 1);
+  struct nvm_value product = builder_binary(&here, OP_MUL, quotient, divisor);
+  if (value_is_none(product)) return;
+  inst_set_operand(f, remainder, 1, product);
+  function_inst(f, remainder)->op = OP_SUB;
+}
+
 static struct nvm_global *alias_of(struct nvm_module *m, struct nvm_value v) {
   struct nvm_global *g = value_kind(v) == VALUE_GLOBAL ? module_global(m, v) : NULL;
   return g && g->is_alias ? g : NULL;
@@ -142,8 +201,11 @@ void legalize_aliases(struct nvm_module *m) {
   }
 }
 
-bool legalize_function(struct nvm_function *f) {
+bool legalize_function(struct nvm_function *f, bool optimizes) {
   FOR_EACH_BLOCK (f, b)
-    FOR_EACH_INST (f, b, i) legalize_inst(f, i);
+    FOR_EACH_INST (f, b, i) {
+      legalize_inst(f, i);
+      if (optimizes && is_long_division(f, function_inst(f, i))) share_division(f, i);
+    }
   return !module_out_of_memory(f->module);
 }

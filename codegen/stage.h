@@ -7,8 +7,9 @@
 /* Lowers one function definition and appends its text to l->out. */
 enum nvm_status function_lower(struct lower *l, struct nvm_function *f);
 
-/* Replaces operands that are, or contain, constant expressions by instructions. */
-bool legalize_function(struct nvm_function *f);
+/* Replaces operands that are, or contain, constant expressions by instructions; if it optimizes, a
+ * 64-bit remainder by its quotient. */
+bool legalize_function(struct nvm_function *f, bool optimizes);
 /* Replaces the target of an alias of an alias by the final target; once for the module. */
 void legalize_aliases(struct nvm_module *m);
 
