@@ -12,6 +12,7 @@
 
 struct attribute_group {
   uint32_t number;
+  uint32_t order; /* of definition */
   struct nvm_attrset set;
 };
 
@@ -87,43 +88,6 @@ void attrs_group(struct parser *p, const struct token *t) {
        (struct nvm_attr){.id = ATTR_UNKNOWN, .payload = ATTR_GROUP_REFERENCE, .number = t->number});
 }
 
-struct nvm_attrset attrs_close(struct parser *p, struct nvm_type pointee) {
-  const struct nvm_attrset none = {0};
-  if (p->attributes.count == 0) return none;
-  for (uint32_t i = 0; i < p->attributes.count; i++) {
-    struct nvm_attr *a = &p->attributes.data[i];
-    if (a->payload == ATTR_TYPE && a->type.index == 0) a->type = pointee;
-  }
-  uint32_t count = p->attributes.count;
-  p->attributes.count = 0;
-  return attrset_make(&p->m->attributes, p->attributes.data, count);
-}
-
-void attrs_define_group(struct parser *p, const struct token *t) {
-  struct attribute_group g = {(uint32_t)t->number, attrs_close(p, TYPE_NONE)};
-  VEC_PUSH(&p->scratch, &p->attrs->groups, g);
-}
-
-/* ---- The end of the module ---- */
-
-static int compare_groups(const void *a, const void *b) {
-  const struct attribute_group *x = a, *y = b;
-  return x->number < y->number ? -1 : x->number > y->number;
-}
-
-/* The group of that number, or NULL; several definitions of a group add up. */
-static const struct attribute_group *find_group(const struct parser *p, uint32_t number) {
-  uint32_t low = 0, high = p->attrs->groups.count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (p->attrs->groups.data[middle].number < number) low = middle + 1;
-    else high = middle;
-  }
-  return low < p->attrs->groups.count && p->attrs->groups.data[low].number == number
-             ? &p->attrs->groups.data[low]
-             : NULL;
-}
-
 static bool same_key(const struct nvm_attr *a, const struct nvm_attr *b) {
   return a->id == b->id && a->str.index == b->str.index &&
          (a->id != ATTR_UNKNOWN || a->payload == b->payload);
@@ -141,6 +105,50 @@ static void merge(struct parser *p, const struct nvm_attr *a) {
   }
   *place = p->attributes.count;
   push(p, *a);
+}
+
+/* Of attributes with one key the last one counts, as in LLVM. */
+struct nvm_attrset attrs_close(struct parser *p, struct nvm_type pointee) {
+  const struct nvm_attrset none = {0};
+  uint32_t written = p->attributes.count;
+  if (written == 0) return none;
+  p->attributes.count = 0;
+  for (uint32_t i = 0; i < written; i++) {
+    struct nvm_attr a = p->attributes.data[i];
+    if (a.payload == ATTR_TYPE && a.type.index == 0) a.type = pointee;
+    if (a.payload == ATTR_GROUP_REFERENCE) push(p, a);
+    else merge(p, &a);
+  }
+  uint32_t count = p->attributes.count;
+  p->attributes.count = 0;
+  return attrset_make(&p->m->attributes, p->attributes.data, count);
+}
+
+void attrs_define_group(struct parser *p, const struct token *t) {
+  struct attribute_group g = {(uint32_t)t->number, p->attrs->groups.count,
+                              attrs_close(p, TYPE_NONE)};
+  VEC_PUSH(&p->scratch, &p->attrs->groups, g);
+}
+
+/* ---- The end of the module ---- */
+
+static int compare_groups(const void *a, const void *b) {
+  const struct attribute_group *x = a, *y = b;
+  if (x->number != y->number) return x->number < y->number ? -1 : 1;
+  return x->order < y->order ? -1 : 1;
+}
+
+/* The group of that number, or NULL; several definitions of a group add up. */
+static const struct attribute_group *find_group(const struct parser *p, uint32_t number) {
+  uint32_t low = 0, high = p->attrs->groups.count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (p->attrs->groups.data[middle].number < number) low = middle + 1;
+    else high = middle;
+  }
+  return low < p->attrs->groups.count && p->attrs->groups.data[low].number == number
+             ? &p->attrs->groups.data[low]
+             : NULL;
 }
 
 /* An undefined group is empty, as in LLVM. */
