@@ -19,7 +19,7 @@ mkdir -p "$work/seeds" "$root/build/fuzz/found"
 knobs="force-vector-width=4 force-vector-interleave=2 prefer-predicate-over-epilogue=1 enable-early-exit-vectorization=1"
 count=0
 find samples runtime-tests -name '*.nvir' -o -name '*.ll' | sort | while read -r file; do
-  [ "$(wc -c < "$file")" -le 65000 ] || continue
+  [ "$(wc -c < "$file")" -le 32000 ] || continue
   ! grep -q '^; RUN: exits 70' "$file" || continue # it breaks the compiler on purpose
   seed=$work/seeds/$(echo "$file" | tr '/' '_')
   count=$((count + 1))
