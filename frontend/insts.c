@@ -333,7 +333,8 @@ void insts_open_call(struct parser *p, const struct written_type *type,
 }
 
 void insts_argument(struct parser *p, const struct operand *o) {
-  struct argument a = {*o, attrs_close(p, o->pointee)};
+  bool in_bundle = p->insts->argument_count != UINT32_MAX; /* the attributes are the call's */
+  struct argument a = {*o, in_bundle ? (struct nvm_attrset){0} : attrs_close(p, o->pointee)};
   VEC_PUSH(&p->scratch, &p->arguments, a);
 }
 
