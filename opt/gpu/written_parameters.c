@@ -12,7 +12,7 @@
  * Requires:  nothing; best after inlining and before sroa.
  * Preserves: the control flow.
  * Cost:      linear in operands, in kernels with such parameters.
- *            It changes none of the 438 modules of docs/passes.md, but stays: without it, each
+ *            It changes none of 438 real modules, but stays: without it, each
  *            kernel that assigns to a member of a struct argument keeps the struct in local memory.
  * Omits:     parameters whose address escapes and which may be written there: lowering copies
  *            them.

@@ -70,7 +70,8 @@ class Measurement:
 
     def compile(self, path, passes):
         more = ["--passes", passes] if passes else []
-        return run(self.options.nvmini, "compile", path, "-O3", "--cpu", self.options.cpu, *more, "-o", "-").stdout
+        # A level assumes the whole program where there are kernels, a list of passes does not.
+        return run(self.options.nvmini, "compile", path, "-O3", "--whole-program", "--cpu", self.options.cpu, *more, "-o", "-").stdout
 
     def code_bytes(self, ptx):
         key = hashlib.sha1(ptx.encode()).hexdigest()
