@@ -55,9 +55,9 @@ static bool annotated_align(const struct lower *l, struct nvm_value function, ui
   const struct annotations *all = l->annotations;
   for (const struct annotation *a = annotation_first(all, function); a;
        a = annotation_next(all, a)) {
-    uint64_t packed;
-    if (annotation_is(all, a, "align") &&
-        annotation_metadata_number(l->module, a->value, &packed) && packed_align(packed, i, align))
+    nvm_u128 packed;
+    if (annotation_is(all, a, "align") && meta_is_int(l->module, a->value, &packed) &&
+        packed_align((uint64_t)packed, i, align))
       return true;
   }
   return false;
@@ -67,9 +67,9 @@ static bool call_align(const struct lower *l, struct nvm_meta node, uint32_t i, 
   const struct meta_table *t = &l->module->metadata;
   const struct meta_node *n = meta_as_node(t, node);
   for (uint32_t k = 0; n && k < n->count; k++) {
-    uint64_t packed;
-    if (annotation_metadata_number(l->module, meta_operand(t, n, k), &packed) &&
-        packed_align(packed, i, align))
+    nvm_u128 packed;
+    if (meta_is_int(l->module, meta_operand(t, n, k), &packed) &&
+        packed_align((uint64_t)packed, i, align))
       return true;
   }
   return false;

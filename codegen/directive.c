@@ -66,8 +66,8 @@ static bool annotated_grid_constant(const struct lower *l, uint32_t argument) {
     const struct meta_node *n =
         annotation_is(all, a, "grid_constant") ? meta_as_node(t, a->value) : NULL;
     for (uint32_t i = 0; n && i < n->count; i++) {
-      uint64_t number;
-      if (annotation_metadata_number(l->module, meta_operand(t, n, i), &number) &&
+      nvm_u128 number;
+      if (meta_is_int(l->module, meta_operand(t, n, i), &number) &&
           number == (uint64_t)argument + 1)
         return true;
     }

@@ -298,14 +298,15 @@ static enum nvm_status write_rest(struct lower *l, const struct uses *u,
   if (pieces && !VEC_PUSH(head->arena, &pieces->list, (struct nvm_text){NULL, 0}))
     return NVM_OUT_OF_MEMORY;
   if (pieces) l->out = &rest;
-  enum nvm_status functions = write_functions(l, u, pieces);
-  if (functions == NVM_OUT_OF_MEMORY || functions == NVM_BUG) return functions;
-  l->f = NULL;
-  write_aliases(l);
-  debug_write_inlined_names(l);
-  if (!cut_piece(l, pieces, 0)) return NVM_OUT_OF_MEMORY;
+  enum nvm_status status = write_functions(l, u, pieces);
+  if (status != NVM_OUT_OF_MEMORY && status != NVM_BUG) {
+    l->f = NULL;
+    write_aliases(l);
+    debug_write_inlined_names(l);
+    if (!cut_piece(l, pieces, 0)) status = NVM_OUT_OF_MEMORY;
+  }
   l->out = head;
-  return functions;
+  return status;
 }
 
 static enum nvm_status write_module(struct lower *l, struct codegen_pieces *pieces) {

@@ -96,19 +96,13 @@ bool annotation_is(const struct annotations *all, const struct annotation *a, co
   return text_is(module_text(all->module, a->key), key);
 }
 
-bool annotation_metadata_number(const struct nvm_module *m, struct nvm_meta meta, uint64_t *value) {
-  const struct meta_item *item = meta_item(&m->metadata, meta);
-  nvm_u128 wide = 0;
-  bool found = item->kind == META_VALUE && value_kind(item->value) == VALUE_CONST &&
-               const_is_int(m, item->value, &wide);
-  *value = (uint64_t)wide;
-  return found;
-}
-
 bool annotation_number(const struct annotations *all, struct nvm_value symbol, const char *key,
                        uint64_t *value) {
+  nvm_u128 wide = 0;
   for (const struct annotation *a = annotation_first(all, symbol); a; a = annotation_next(all, a))
-    if (annotation_is(all, a, key) && annotation_metadata_number(all->module, a->value, value))
+    if (annotation_is(all, a, key) && meta_is_int(all->module, a->value, &wide)) {
+      *value = (uint64_t)wide;
       return true;
+    }
   return false;
 }

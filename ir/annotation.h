@@ -25,7 +25,4 @@ bool annotation_is(const struct annotations *all, const struct annotation *a, co
 bool annotation_number(const struct annotations *all, struct nvm_value symbol, const char *key,
                        uint64_t *value);
 
-/* The number that metadata is, of an annotation or another list; false if it is none. */
-bool annotation_metadata_number(const struct nvm_module *m, struct nvm_meta meta, uint64_t *value);
-
 #endif

@@ -212,15 +212,14 @@ static inline uint32_t call_intrinsic(const struct nvm_function *f, const struct
 }
 /* An attribute of the function, of its parameter k, or of the call; NULL: none. */
 const struct nvm_attr *function_attribute(const struct nvm_function *f, enum attr_id id);
-/* The function's string attribute, such as "target-cpu"; NULL without. */
-const struct nvm_attr *function_string_attribute(const struct nvm_function *f, const char *key);
-/* The same of parameter i. */
-const struct nvm_attr *function_parameter_string(const struct nvm_function *f, uint32_t i,
-                                                 const char *key);
 const struct nvm_attr *function_parameter_attribute(const struct nvm_function *f, uint32_t k,
                                                     enum attr_id id);
 const struct nvm_attr *call_attribute(const struct nvm_function *f, const struct nvm_inst *i,
                                       enum attr_id id);
+/* A string attribute of the function, such as "target-cpu", or of its parameter k; NULL: none. */
+const struct nvm_attr *function_string_attribute(const struct nvm_function *f, const char *key);
+const struct nvm_attr *function_parameter_string(const struct nvm_function *f, uint32_t k,
+                                                 const char *key);
 
 /* The operand that is the address of a load, store or atomic access; UINT32_MAX for other
  * instructions. */

@@ -316,3 +316,9 @@ bool function_flushes_f32(const struct nvm_function *f) {
   const struct nvm_attr *old = function_string_attribute(f, "nvptx-f32ftz");
   return old && strcmp(module_text(m, old->str2).bytes, "true") == 0;
 }
+
+bool meta_is_int(const struct nvm_module *m, struct nvm_meta meta, nvm_u128 *value) {
+  const struct meta_item *item = meta_item(&m->metadata, meta);
+  return item->kind == META_VALUE && value_kind(item->value) == VALUE_CONST &&
+         const_is_int(m, item->value, value);
+}

@@ -204,6 +204,8 @@ bool module_attach(struct nvm_module *m, uint32_t *chain, struct nvm_str kind,
 uint32_t module_share_attachments(struct nvm_module *m, uint32_t chain);
 /* The node attached under `kind`, or {0}. */
 struct nvm_meta module_attachment(const struct nvm_module *m, uint32_t chain, struct nvm_str kind);
+/* Whether metadata is an integer constant of at most 128 bits; *value its bits, zero-extended. */
+bool meta_is_int(const struct nvm_module *m, struct nvm_meta meta, nvm_u128 *value);
 /* The number of a sync scope name in memory_access.scope; new names are added. UINT32_MAX if all
  * numbers are in use. */
 enum { MODULE_MAX_SYNC_SCOPE = 255 };

@@ -3,22 +3,16 @@
 
 #include <string.h>
 
-static bool item_number(const struct nvm_module *m, struct nvm_meta i, nvm_u128 *value) {
-  const struct meta_item *item = meta_item(&m->metadata, i);
-  return item->kind == META_VALUE && value_kind(item->value) == VALUE_CONST &&
-         const_is_int(m, item->value, value);
-}
-
 bool module_flag_read(const struct nvm_module *m, struct nvm_meta operand,
                       struct module_flag *flag) {
   const struct meta_table *t = &m->metadata;
   const struct meta_node *n = meta_as_node(t, operand);
   nvm_u128 behaviour;
-  if (!n || n->count != 3 || !item_number(m, meta_operand(t, n, 0), &behaviour)) return false;
+  if (!n || n->count != 3 || !meta_is_int(m, meta_operand(t, n, 0), &behaviour)) return false;
   const struct meta_item *key = meta_item(t, meta_operand(t, n, 1));
   if (key->kind != META_STRING) return false;
   *flag = (struct module_flag){.behaviour = (uint64_t)behaviour, .key = module_text(m, key->str)};
-  flag->is_number = item_number(m, meta_operand(t, n, 2), &flag->value);
+  flag->is_number = meta_is_int(m, meta_operand(t, n, 2), &flag->value);
   return true;
 }
 

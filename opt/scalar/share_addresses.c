@@ -9,8 +9,9 @@
  *            (analysis/scev.h). If one is found, the access uses it plus the difference. If none
  *            is, one of the same loop may differ by a constant and a multiple of a symbol, the
  *            stride, which is computed once, before the outermost loop where it is known;
- * MAX_STRIDES for each loop, which bounds the registers. Only accessed addresses are used, because
- *            they are not poison. A constant within a new address, or in its index, is added last.
+ *            MAX_STRIDES for each loop bounds the registers. Only accessed addresses are used,
+ *            because they are not poison. A constant within a new address, or in its index, is
+ *            added last.
  * Requires:  nothing; lsr comes first.
  * Preserves: the control flow.
  * Cost:      linear in accesses (hashing); each looks at MAX_TRIED addresses.
