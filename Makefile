@@ -81,7 +81,7 @@ GENERATED_CFLAGS := -Wno-switch-enum -Wno-unused -Wno-sign-compare -Wno-implicit
 
 # ---- Sources ------------------------------------------------------------------------------------
 
-LIBRARY_FOLDERS := support ir target analysis frontend ptx \
+LIBRARY_FOLDERS := support ir target analysis frontend frontend/bitcode ptx \
   opt opt/scalar opt/memory opt/cfg opt/loop opt/interprocedural opt/gpu opt/vectorize codegen sim sim/machine sim/ptx sim/ir api
 LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),$(wildcard $d/*.c))
 DRIVER_SOURCES := $(wildcard driver/*.c driver/*/*.c)

@@ -50,9 +50,10 @@ struct remark_route {
   struct line_list lines;
 };
 
-/* Line and column stay 0 if out of memory. */
+/* Line and column stay 0 in bitcode and if out of memory. */
 static void locate_remark(struct remark_route *to, uint32_t position, uint32_t *line,
                           uint32_t *column) {
+  if (!module_is_text(to->module)) return;
   const struct nvmini_text source = module_source(to->module);
   if (to->lines.starts.count == 0)
     lines_list(&to->lines, (struct nvm_text){source.bytes, source.length}, &to->arena);

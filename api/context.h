@@ -56,6 +56,7 @@ struct nvmini_module {
   struct nvmini_context *context;
   struct nvm_module *ir;
   struct nvmini_text source; /* borrowed from the caller; see module_source() */
+  bool is_text;              /* or bitcode, without lines */
   module_reread *reread;     /* NULL, or returns `source` again */
   void *reread_state;
   const char *name;             /* likewise */

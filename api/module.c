@@ -2,6 +2,7 @@
 #include "api/module.h"
 
 #include "api/context.h"
+#include "frontend/bitcode/bcmodule.h"
 #include "frontend/link.h"
 #include "frontend/parse.h"
 #include "ir/print.h"
@@ -14,6 +15,7 @@ enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text
   *module = NULL;
   if (m != NULL)
     *m = (struct nvmini_module){.context = context, .source = {text, length}, .name = name};
+  if (m != NULL) m->is_text = !bcmodule_is_bitcode(text, length);
   if (m != NULL) m->ir = module_create(a, 0);
   if (m == NULL || m->ir == NULL) {
     if (m != NULL) a.resize(a.state, m, sizeof *m, 0);
@@ -35,6 +37,10 @@ enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text
 
 struct nvm_module *module_of_handle(const struct nvmini_module *module) {
   return module->ir;
+}
+
+bool module_is_text(const struct nvmini_module *module) {
+  return module->is_text;
 }
 
 void nvmini_release(struct nvmini_module *module) {

@@ -28,4 +28,7 @@ void module_drop_source(struct nvmini_module *module, module_reread *reread, voi
 enum nvmini_status module_compile_pieces(struct nvmini_module *module,
                                          const struct nvm_text **pieces, uint32_t *count);
 
+/* Whether the source is text, so that offsets have lines; otherwise it is bitcode. */
+bool module_is_text(const struct nvmini_module *module);
+
 #endif

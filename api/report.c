@@ -1,5 +1,6 @@
 /* Diagnostics of one call, delivered to the callback of its context. */
 #include "api/context.h"
+#include "api/module.h"
 #include "frontend/link.h"
 
 /* The line found last: diagnostics mostly come in source order, so that the text is walked once. */
@@ -46,7 +47,7 @@ static void deliver(struct nvmini_context *c, const struct nvmini_module *m, str
     if (d->range.end > d->range.begin || d->range.begin > 0) {
       p.begin = d->range.begin;
       p.end = d->range.end;
-      locate(place, p.source, p.begin, &p.line, &p.column);
+      if (module_is_text(m)) locate(place, p.source, p.begin, &p.line, &p.column);
     }
   }
   c->report(c->user, &p);

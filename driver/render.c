@@ -1,4 +1,4 @@
-/* Text:  file:line:column: error: message
+/* Text:  file:line:column: error: message       (bitcode: file: byte offset: error: …)
  *           12 | the source line
  *              |     ^~~~ under the range
  *        hint: what to try
@@ -193,6 +193,7 @@ static void render_text(const struct render *r, const struct nvmini_diagnostic *
   fputs(bold, r->out);
   fputs(d->name != NULL ? d->name : "nvmini", r->out);
   if (d->line != 0) fprintf(r->out, ":%u:%u", d->line, d->column);
+  else if (d->end != 0) fprintf(r->out, ": byte %llu", (unsigned long long)d->begin);
   fprintf(r->out, ": %s%s:%s ", r->colour ? colours[d->severity] : "", severity_name(d->severity),
           plain);
   fputs(bold, r->out);
@@ -230,6 +231,8 @@ static void render_json(const struct render *r, const struct nvmini_diagnostic *
   if (d->line != 0) {
     json_number(&w, "line", d->line);
     json_number(&w, "column", d->column);
+  }
+  if (d->end != 0) {
     json_number(&w, "begin", d->begin);
     json_number(&w, "end", d->end);
   }

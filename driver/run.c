@@ -455,7 +455,8 @@ static int execute(struct run *r) {
   if (on_gpu(r) && !gpu_open()) return EXIT_REFUSED;
   r->sim = sim_create(nvm_default_allocator, 0);
   if (!r->sim) return refuse(r, "out of memory");
-  struct nvm_text source = {r->file.bytes, r->file.length};
+  bool is_text = r->is_ir && module_is_text(r->compiled);
+  struct nvm_text source = {r->file.bytes, is_text ? r->file.length : 0};
   enum nvm_status s = r->is_ir ? sim_load_ir(r->sim, module_of_handle(r->compiled), source)
                                : sim_load(r->sim, &r->module);
   if (s != NVM_OK) return s == NVM_REFUSED ? report(r) : refuse(r, "out of memory");

@@ -28,8 +28,7 @@ static const struct type_info *info_of(const struct parser *p, struct nvm_type t
 
 /* ---- Adding ---- */
 
-/* Notes the operands of i that are forward references. */
-static void note_forwards(struct parser *p, struct nvm_inst_id i) {
+void insts_note_forwards(struct parser *p, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(p->f, i);
   p->saw_forward = false;
   for (uint32_t k = 0; k < inst->operand_count; k++) {
@@ -73,7 +72,7 @@ static void add(struct parser *p, enum op op, uint32_t flags, struct nvm_type ty
   if (i.index == 0 || p->block.index == 0) return;
   inst_append(p->f, i, p->block);
   p->f->positions.data[i.index] = begin;
-  if (p->saw_forward) note_forwards(p, i);
+  if (p->saw_forward) insts_note_forwards(p, i);
   if (op_is_terminator(op)) p->block = (struct nvm_block){0};
 }
 

@@ -48,4 +48,7 @@ void insts_attach(struct parser *p, const struct token *kind, struct nvm_meta no
 void insts_broken(struct parser *p);
 struct operand insts_label(struct parser *p, const struct token *t);
 
+/* Notes the operands of i that are forward references, for the end of the function. */
+void insts_note_forwards(struct parser *p, struct nvm_inst_id i);
+
 #endif

@@ -174,7 +174,7 @@ static struct local_slot *local_slot(struct parser *p, uint32_t begin, uint32_t 
 
 /* ---- Values ---- */
 
-static struct nvm_type local_type(const struct parser *p, struct nvm_value v) {
+struct nvm_type names_type(const struct parser *p, struct nvm_value v) {
   switch (value_kind(v)) {
     case VALUE_INST: return p->f->insts.data[value_index(v)].type;
     case VALUE_ARG: return type_member(&p->m->types, p->f->type, value_index(v));
@@ -188,11 +188,17 @@ static struct nvm_type local_type(const struct parser *p, struct nvm_value v) {
   return module_value_type(p->m, v);
 }
 
-static struct nvm_value make_forward(struct parser *p, const struct token *t,
-                                     struct nvm_type type) {
-  struct forward f = {VALUE_NULL, type, names_begin(p, t), token_end(p, t)};
+struct nvm_value names_forward(struct parser *p, struct nvm_type type, uint32_t begin,
+                               uint32_t end) {
+  struct forward f = {VALUE_NULL, type, begin, end};
   if (!VEC_PUSH(&p->scratch, &p->name_tables->forwards, f)) return VALUE_NULL;
   return value_make(VALUE_FORWARD, p->name_tables->forwards.count - 1);
+}
+
+bool names_resolve_forward(struct parser *p, struct nvm_value forward, struct nvm_value v) {
+  struct forward *f = &p->name_tables->forwards.data[value_index(forward)];
+  f->value = v;
+  return type_equal(f->type, names_type(p, v));
 }
 
 /* Reports a value of the wrong type and returns poison, so that parsing continues. */
@@ -202,7 +208,7 @@ static struct nvm_value wrong_type(struct parser *p, const struct token *t, stru
   if (value_kind(v) == VALUE_BLOCK)
     report_token(p, DIAG_LABEL_AS_VALUE, begin, report_type(p, type), NULL);
   else if (value_kind(v) != VALUE_FORWARD || value_index(v) != 0)
-    report_token(p, DIAG_VALUE_TYPE, begin, report_type(p, local_type(p, v)), report_type(p, type));
+    report_token(p, DIAG_VALUE_TYPE, begin, report_type(p, names_type(p, v)), report_type(p, type));
   return const_poison(p->m, type);
 }
 
@@ -216,11 +222,11 @@ struct nvm_value names_local(struct parser *p, const struct literal *l, struct n
   struct local_slot *slot = local_slot(p, l->begin, l->length, l->id, &name);
   if (!slot) return VALUE_NULL;
   if (value_is_none(slot->value)) {
-    struct nvm_value forward = make_forward(p, &t, type);
+    struct nvm_value forward = names_forward(p, type, names_begin(p, &t), token_end(p, &t));
     slot->value = forward;
   }
   struct nvm_value v = slot->value;
-  if (!type_equal(local_type(p, v), type)) return wrong_type(p, &t, v, type);
+  if (!type_equal(names_type(p, v), type)) return wrong_type(p, &t, v, type);
   if (value_kind(v) == VALUE_FORWARD) p->saw_forward = true;
   return v;
 }

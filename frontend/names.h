@@ -18,6 +18,12 @@ struct nvm_str names_string(struct parser *p, const struct token *t);
 struct nvm_str names_unescape(struct parser *p, uint32_t begin, uint32_t length);
 /* The local value of that name, or a VALUE_FORWARD; reports another type. */
 struct nvm_value names_local(struct parser *p, const struct literal *l, struct nvm_type type);
+/* A VALUE_FORWARD of that type, used at [begin, end); its definition, later: false if that has
+ * another type. The type of any value of the function. */
+struct nvm_value names_forward(struct parser *p, struct nvm_type type, uint32_t begin,
+                               uint32_t end);
+bool names_resolve_forward(struct parser *p, struct nvm_value forward, struct nvm_value v);
+struct nvm_type names_type(const struct parser *p, struct nvm_value v);
 /* Blocks: the one named, made at its first use; its definition; one without a name. */
 struct nvm_value names_block(struct parser *p, const struct token *t);
 void names_define_block(struct parser *p, const struct token *t);

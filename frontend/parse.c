@@ -1,7 +1,8 @@
-/* parse_module(): scans, parses, and then resolves what needs the whole module: symbols, types,
- * metadata and attribute groups used before their definitions, intrinsics, and kernels named by
- * !nvvm.annotations. */
+/* parse_module(): reads bitcode (bitcode/), or scans text, parses, and then resolves what needs the
+ * whole module: symbols, types, metadata and attribute groups used before their definitions,
+ * intrinsics, and kernels named by !nvvm.annotations. */
 #include "frontend/attrs.h"
+#include "frontend/bitcode/bcmodule.h"
 #include "frontend/insts.h"
 #include "frontend/lexer.h"
 #include "frontend/names.h"
@@ -191,18 +192,29 @@ static void read_module_id(struct parser *p) {
     p->m->module_id = strtab_intern(&p->m->strings, begin, (size_t)(end - 1 - begin));
 }
 
-static void finish(struct parser *p) {
-  symbols_finish(p);
-  types_finish(p);
-  nodes_finish(p);
-  attrs_finish(p);
+void parse_finish(struct parser *p) {
   finish_intrinsics(p);
   if (p->refused) return;
   finish_kernels(p);
   check_ir_version(p);
 }
 
-static enum nvm_status parse(struct parser *p, const char *name) {
+static void finish(struct parser *p) {
+  symbols_finish(p);
+  types_finish(p);
+  nodes_finish(p);
+  attrs_finish(p);
+  parse_finish(p);
+}
+
+static enum nvm_status parse_bitcode(struct parser *p) {
+  if (!names_init(p) || !types_init(p)) return NVM_OUT_OF_MEMORY;
+  bcmodule_read(p);
+  if (state_out_of_memory(p)) return NVM_OUT_OF_MEMORY;
+  return p->refused ? NVM_REFUSED : p->stop ? NVM_BUG : NVM_OK;
+}
+
+static enum nvm_status parse_text(struct parser *p) {
   if (!lexer_init(p) || !names_init(p) || !types_init(p) || !attrs_init(p) || !nodes_init(p) ||
       !symbols_init(p) || !insts_init(p) || !scan_lines(p) ||
       !VEC_RESERVE(&p->scratch, &p->stack, 4))
@@ -213,7 +225,6 @@ static enum nvm_status parse(struct parser *p, const char *name) {
   if (result == 0 && !p->stop) finish(p);
   if (state_out_of_memory(p)) return NVM_OUT_OF_MEMORY;
   if (result != 0 && !p->refused) return NVM_BUG;
-  if (p->m->source_filename.index == 0 && name) p->m->source_filename = module_str(p->m, name);
   return p->refused ? NVM_REFUSED : NVM_OK;
 }
 
@@ -232,8 +243,6 @@ static const char *skip_comments(const char *at, bool *c_like) {
 static const struct {
   const char *begin, *what, *hint;
 } other_languages[] = {
-    {"BC\xC0\xDE", "LLVM bitcode", "convert it to text with llvm-dis"},
-    {"\xDE\xC0\x17\x0B", "LLVM bitcode", "convert it to text with llvm-dis"},
     {".version", "PTX", "`nvmini run` executes PTX"},
     {"\x7F"
      "ELF",
@@ -289,10 +298,12 @@ enum nvm_status parse_module(struct nvm_module *m, const char *text, size_t leng
     diag_report(sink, DIAG_SOURCE_TOO_LARGE, (struct diag_range){source, 0, 0}, NULL, 0);
     return NVM_REFUSED;
   }
-  if (is_other_language(text, source, sink)) return NVM_REFUSED;
+  bool is_bitcode = bcmodule_is_bitcode(text, length);
+  if (!is_bitcode && is_other_language(text, source, sink)) return NVM_REFUSED;
   arena_init(&p.scratch, m->arena.allocator);
   p.scratch.limit_bytes = m->arena.limit_bytes;
-  enum nvm_status status = parse(&p, name);
+  enum nvm_status status = is_bitcode ? parse_bitcode(&p) : parse_text(&p);
+  if (m->source_filename.index == 0 && name) m->source_filename = module_str(m, name);
   arena_free(&p.scratch);
   return status;
 }

@@ -25,4 +25,9 @@ enum {
 enum nvm_status parse_module(struct nvm_module *m, const char *text, size_t length,
                              const char *name, uint32_t source, struct diag_sink *sink);
 
+/* What needs the whole module, for readers of it: intrinsics, !nvvm.annotations, !nvvmir.version.
+ */
+struct parser;
+void parse_finish(struct parser *p);
+
 #endif

@@ -395,8 +395,10 @@ void symbols_alias(struct parser *p, const struct token *name, bool is_ifunc,
 /* ---- The module's own lines ---- */
 
 /* The first line of the description is the message, the others, which are an example, the hint. */
-static void read_layout(struct parser *p, const struct token *t) {
-  struct nvm_text text = module_text(p->m, p->m->layout_text);
+void symbols_set_layout(struct parser *p, struct nvm_str layout, const struct token *t) {
+  p->m->layout_text = layout;
+  p->m->has_layout = true;
+  struct nvm_text text = module_text(p->m, layout);
   struct datalayout_error error;
   if (datalayout_parse(&p->m->layout, text.bytes, text.length, &error) == DATALAYOUT_OK) return;
   char words[600];
@@ -414,7 +416,7 @@ static void read_layout(struct parser *p, const struct token *t) {
   if (d && copy) d->hint = text_of(copy);
 }
 
-static void check_triple(struct parser *p, uint32_t begin, uint32_t end) {
+void symbols_check_triple(struct parser *p, uint32_t begin, uint32_t end) {
   struct nvm_text text = module_text(p->m, p->m->triple);
   enum triple_rule rule = (enum triple_rule)p->m->triple_rule;
   struct triple triple;
@@ -433,13 +435,11 @@ static bool is_word(const struct parser *p, const struct token *t, const char *w
 void symbols_target(struct parser *p, const struct token *what, const struct token *text) {
   struct nvm_module *m = p->m;
   if (is_word(p, what, "datalayout")) {
-    m->layout_text = names_string(p, text);
-    m->has_layout = true;
-    read_layout(p, text);
+    symbols_set_layout(p, names_string(p, text), text);
   } else if (is_word(p, what, "triple")) {
     m->triple = names_string(p, text);
     m->has_triple = true;
-    check_triple(p, text->begin, text->begin + text->length);
+    symbols_check_triple(p, text->begin, text->begin + text->length);
   } else if (is_word(p, what, "source_filename")) {
     m->source_filename = names_string(p, text);
   } else if (is_word(p, what, "asm")) {
@@ -494,7 +494,7 @@ static void finish_undefined(struct parser *p, struct nvm_value v, uint32_t *hin
 }
 
 void symbols_finish(struct parser *p) {
-  if (!p->m->has_triple) check_triple(p, 0, 0);
+  if (!p->m->has_triple) symbols_check_triple(p, 0, 0);
   uint32_t hints = 0;
   report_missing_initializer(p);
   for (uint32_t i = 1; i < p->m->globals.count; i++)

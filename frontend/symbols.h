@@ -31,6 +31,8 @@ void symbols_alias(struct parser *p, const struct token *name, bool is_ifunc,
                    const struct operand *typed);
 void symbols_reset_variable(struct parser *p);
 void symbols_define_comdat(struct parser *p, const struct token *name, const struct token *kind);
+void symbols_set_layout(struct parser *p, struct nvm_str layout, const struct token *t);
+void symbols_check_triple(struct parser *p, uint32_t begin, uint32_t end);
 void symbols_target(struct parser *p, const struct token *what, const struct token *text);
 void symbols_finish(struct parser *p);
 

@@ -573,15 +573,22 @@ static bool check_op(struct parser *p, const struct token *op) {
 }
 
 /* Ops that only select and join bits are folded if all bits are literals: initializers cannot
- * compute with vectors. */
+ * compute with vectors. Conversions to the same type, as between pointers, are dropped. */
+struct nvm_value values_make_expr(struct parser *p, enum op op, uint16_t flags,
+                                  struct nvm_type type, const struct nvm_value *operands,
+                                  uint32_t count, uint32_t aux) {
+  bool moves_bits = op == OP_BITCAST || op == OP_EXTRACTELEMENT || op == OP_INSERTELEMENT ||
+                    op == OP_SHUFFLEVECTOR;
+  if (op == OP_BITCAST && type_equal(module_value_type(p->m, operands[0]), type))
+    return operands[0];
+  struct nvm_value v = moves_bits ? eval_fold(p->m, op, 0, 0, type, operands, count) : VALUE_NULL;
+  return value_is_none(v) ? const_expr(p->m, op, flags, type, operands, count, aux) : v;
+}
+
 static struct nvm_value value_or_expression(struct parser *p, const struct token *op,
                                             struct nvm_type type, const struct nvm_value *operands,
                                             uint32_t count) {
-  enum op o = token_op(op);
-  bool moves_bits =
-      o == OP_BITCAST || o == OP_EXTRACTELEMENT || o == OP_INSERTELEMENT || o == OP_SHUFFLEVECTOR;
-  struct nvm_value v = moves_bits ? eval_fold(p->m, o, 0, 0, type, operands, count) : VALUE_NULL;
-  return value_is_none(v) ? const_expr(p->m, o, token_flags(op), type, operands, count, 0) : v;
+  return values_make_expr(p, token_op(op), token_flags(op), type, operands, count, 0);
 }
 
 struct literal values_cast(struct parser *p, const struct token *op, const struct operand *o,
@@ -589,8 +596,6 @@ struct literal values_cast(struct parser *p, const struct token *op, const struc
   struct operand operand = *o;
   if (!check_constant(p, &operand) || !check_op(p, op))
     return no_expression(p, op->begin, to->type);
-  if (token_op(op) == OP_BITCAST && type_equal(o->type, to->type))
-    return expression(op->begin, o->value, to->type);
   return expression(op->begin, value_or_expression(p, op, to->type, &operand.value, 1), to->type);
 }
 

@@ -42,4 +42,9 @@ void values_push_index(struct parser *p, struct list *l, const struct token *t);
 bool values_check_pointee(struct parser *p, const struct operand *pointer, struct nvm_type type,
                           uint32_t begin);
 
+/* The constant expression, folded where the front end folds. */
+struct nvm_value values_make_expr(struct parser *p, enum op op, uint16_t flags,
+                                  struct nvm_type type, const struct nvm_value *operands,
+                                  uint32_t count, uint32_t aux);
+
 #endif

@@ -1,4 +1,4 @@
-/* nvmini: textual NVVM IR in, PTX out, from memory.
+/* nvmini: textual NVVM IR or LLVM bitcode in, PTX out, from memory.
  *
  * A context holds the options, the allocator and the memory limit; modules are made in a context.
  * There is no global state: contexts are independent, and each may be used by one thread at a time.
@@ -59,7 +59,7 @@ struct nvmini_diagnostic {
   const char *name;            /* of the module, as given to nvmini_parse; NULL: none */
   struct nvmini_text source;   /* the module's whole text */
   uint64_t begin, end;         /* byte range [begin, end) in it; 0, 0: none */
-  uint32_t line, column;       /* of `begin`, from 1; the column counts bytes; 0: none */
+  uint32_t line, column;       /* of `begin`, from 1; the column counts bytes; 0: none, or bitcode */
 };
 
 typedef void nvmini_report(void *user, const struct nvmini_diagnostic *diagnostic);

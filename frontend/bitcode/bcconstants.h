@@ -1,0 +1,11 @@
+/* Constants of a bitcode stream. */
+#ifndef NVM_FRONTEND_BITCODE_BCCONSTANTS_H
+#define NVM_FRONTEND_BITCODE_BCCONSTANTS_H
+
+#include "frontend/bitcode/reader.h"
+
+bool bcconstants_init(struct reader *r);
+/* Reads the CONSTANTS block, which the cursor is in front of, and gives ids to its constants. */
+bool bcconstants_read(struct reader *r);
+
+#endif
