@@ -309,6 +309,20 @@ def step_samples():
     return count
 
 
+def step_bitcode():
+    """samples and text tests (all in CI, each 6th else) by every llvm-as installed: text and bitcode are the same IR and PTX"""
+    if not make("default", "all"):
+        return Count(failed=1)
+    every = "1" if os.environ.get("CI") else "6"
+    status, output = run_program([sys.executable, "runtime-tests/bitcode.py", "--every", every], 900)
+    if output.startswith("skipped"):
+        return Count(skipped=1)
+    numbers = re.search(r"bitcode: (\d+) passed, (\d+) failed", output)
+    if status != 0 or not numbers:
+        print(output[-6000:])
+    return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
+
+
 def step_fuzz():
     """fuzz targets: all seeds, then new inputs (60 s each in CI, 5 s else)"""
     if not make("fuzz", "fuzz-programs"):
@@ -351,7 +365,7 @@ def step_fuzz_cuda():
 STEPS = {
     "build": step_build, "lint": step_lint, "readme": step_readme, "seeds": step_seeds, "unit": step_unit, "threads": step_threads,
     "embed": step_embed, "install": step_install, "check": step_check, "everyway": step_everyway, "check-checking": step_check_checking,
-    "check-asan": step_check_asan, "samples": step_samples, "fuzz": step_fuzz,
+    "check-asan": step_check_asan, "samples": step_samples, "bitcode": step_bitcode, "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }
 
