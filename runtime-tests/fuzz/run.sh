@@ -42,6 +42,18 @@ for command in ops intrinsics; do # their first words are keywords of the langua
   [ -x build/nvmini ] && build/nvmini "$command" | sed -E 's/^([^ ]+).*/"\1"/' >> "$work/dict"
 done
 
+# The same modules as bitcode, for the target that reads it.
+mkdir -p "$work/seeds_fuzz_bitcode"
+assembler=$(for name in llvm-as llvm-as-19 llvm-as-18 llvm-as-14; do command -v "$name" && break; done)
+if [ -n "$assembler" ]; then
+  find samples runtime-tests -name '*.nvir' -o -name '*.ll' | sort | while read -r file; do
+    [ "$(wc -c < "$file")" -le 20000 ] || continue
+    "$assembler" "$file" -o "$work/seeds_fuzz_bitcode/$(echo "$file" | tr '/' '_').bc" 2> /dev/null
+  done
+else
+  echo "fuzz_bitcode: skipped: its seeds need llvm-as"
+fi
+
 result() {
   if [ "$1" -eq 0 ]; then passed=$((passed + 1)); return; fi
   failed=$((failed + 1))
@@ -53,17 +65,20 @@ cd "$work" || exit 1
 for target in "$root"/build/fuzz/fuzz_*; do
   case $target in *.d | *.dSYM) continue ;; esac
   name=$(basename "$target")
+  seeds=seeds
+  [ ! -d "seeds_$name" ] || seeds=seeds_$name
+  ls "$seeds" | grep -q . || continue
   if "$target" -help=1 < /dev/null 2>&1 | grep -q max_total_time; then
-    "$target" -timeout=20 seeds/* > log 2>&1
+    "$target" -timeout=20 "$seeds"/* > log 2>&1
     result $? "$name on its seeds"
     mkdir -p "corpus_$name"
     "$target" -seed="${FUZZ_SEED:-1}" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -max_len=65536 -dict=dict \
-      -artifact_prefix="$root/build/fuzz/found/$name-" "corpus_$name" seeds > log 2>&1
+      -artifact_prefix="$root/build/fuzz/found/$name-" "corpus_$name" "$seeds" > log 2>&1
     result $? "$name for $seconds s"
   else
-    "$target" seeds/* > log 2>&1
+    "$target" "$seeds"/* > log 2>&1
     result $? "$name on its seeds"
-    "$target" --seconds "$seconds" --dict dict seeds/* > log 2>&1
+    "$target" --seconds "$seconds" --dict dict "$seeds"/* > log 2>&1
     status=$?
     result $status "$name for $seconds s (without coverage: no libFuzzer here)"
     [ ! -f fuzz-crash-input ] || mv fuzz-crash-input "$root/build/fuzz/found/$name-input"
