@@ -144,7 +144,7 @@ static bool read_attachment(struct reader *r, const struct bits_record *s) {
 
 static bool declare_blocks(struct reader *r, const struct bits_record *s) {
   if (!reader_needs(r, s, 1)) return false;
-  uint64_t left = r->bits.scopes[r->bits.depth - 1].end - r->bits.at;
+  uint64_t left = r->bits.end - r->bits.at;
   if (r->function->block_count || s->numbers[0] == 0 || s->numbers[0] > left)
     return reader_fail(r, "the number of blocks is out of range");
   for (uint64_t i = 0; i < s->numbers[0]; i++)
@@ -199,7 +199,7 @@ static const struct stream_symbol *next_definition(struct reader *r) {
 
 /* Reserves room as for a body of instructions of some 40 bits. */
 static bool reserve(struct reader *r) {
-  uint64_t bits = r->bits.scopes[r->bits.depth - 1].end - r->bits.at;
+  uint64_t bits = r->bits.end - r->bits.at;
   return function_reserve(r->p.f, bits / 64 + 2, bits / 32 + 2);
 }
 

@@ -15,23 +15,26 @@ void bits_fail(struct bits *b, uint64_t at, const char *problem) {
 }
 
 void bits_init(struct bits *b, struct arena *arena, const void *bytes, uint64_t length) {
-  *b = (struct bits){.arena = arena, .bytes = bytes, .length = length, .depth = 1};
+  *b = (struct bits){
+      .arena = arena, .bytes = bytes, .length = length, .end = length * 8, .depth = 1};
   b->scopes[0] = (struct bits_scope){.id = UINT32_MAX, .width = 2, .end = length * 8};
 }
 
 static struct bits_scope *innermost(struct bits *b) { return &b->scopes[b->depth - 1]; }
 
-static bool has_room(struct bits *b, uint64_t bits) {
-  uint64_t end = innermost(b)->end;
-  if (!b->problem && b->at <= end && bits <= end - b->at) return true;
+static bool refuse_length(struct bits *b) {
   bits_fail(b, b->at, "the block ends inside a record");
   return false;
+}
+
+static inline bool has_room(struct bits *b, uint64_t bits) {
+  return (!b->problem && b->at <= b->end && bits <= b->end - b->at) || refuse_length(b);
 }
 
 /* ---- Numbers ---- */
 
 /* Up to 57 bits at bit offset `at`, the others of the word undefined; bytes after the end are 0. */
-static uint64_t peek(const struct bits *b, uint64_t at) {
+static inline uint64_t peek(const struct bits *b, uint64_t at) {
   uint64_t byte = at >> 3, word = 0, left = b->length - byte;
   if (left >= sizeof word && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
     memcpy(&word, b->bytes + byte, sizeof word);
@@ -42,11 +45,11 @@ static uint64_t peek(const struct bits *b, uint64_t at) {
   return word >> (at & 7);
 }
 
-static uint64_t mask_of(uint32_t width) {
+static inline uint64_t mask_of(uint32_t width) {
   return width >= 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
 }
 
-uint64_t bits_fixed(struct bits *b, uint32_t width) {
+static inline uint64_t read_fixed(struct bits *b, uint32_t width) {
   if (!has_room(b, width)) return 0;
   uint64_t value = peek(b, b->at);
   if (width > 56) {
@@ -57,7 +60,9 @@ uint64_t bits_fixed(struct bits *b, uint32_t width) {
   return value & mask_of(width);
 }
 
-uint64_t bits_vbr(struct bits *b, uint32_t width) {
+uint64_t bits_fixed(struct bits *b, uint32_t width) { return read_fixed(b, width); }
+
+static uint64_t read_long_vbr(struct bits *b, uint32_t width) {
   uint64_t more = UINT64_C(1) << (width - 1), value = 0;
   for (uint32_t shift = 0;; shift += width - 1) {
     if (!has_room(b, width)) return 0;
@@ -71,6 +76,23 @@ uint64_t bits_vbr(struct bits *b, uint32_t width) {
   return 0;
 }
 
+/* Most numbers have one or two groups. */
+static inline uint64_t read_vbr(struct bits *b, uint32_t width) {
+  uint64_t more = UINT64_C(1) << (width - 1);
+  if (b->problem || b->at > b->end || b->end - b->at < 2 * width || width > 28)
+    return read_long_vbr(b, width);
+  uint64_t word = peek(b, b->at), high = word >> width;
+  if (!(word & more)) {
+    b->at += width;
+    return word & (more - 1);
+  }
+  if (high & more) return read_long_vbr(b, width);
+  b->at += 2 * width;
+  return (word & (more - 1)) | (high & (more - 1)) << (width - 1);
+}
+
+uint64_t bits_vbr(struct bits *b, uint32_t width) { return read_vbr(b, width); }
+
 static void align_word(struct bits *b) {
   uint64_t at = (b->at + WORD_BITS - 1) / WORD_BITS * WORD_BITS;
   if (has_room(b, at - b->at)) b->at = at;
@@ -80,13 +102,13 @@ static void align_word(struct bits *b) {
 
 static struct bits_operand read_coding(struct bits *b) {
   struct bits_operand o = {CODING_LITERAL, 0};
-  if (bits_fixed(b, 1)) {
-    o.value = bits_vbr(b, 8);
+  if (read_fixed(b, 1)) {
+    o.value = read_vbr(b, 8);
     return o;
   }
-  o.coding = (uint8_t)bits_fixed(b, 3);
+  o.coding = (uint8_t)read_fixed(b, 3);
   if (o.coding == CODING_FIXED || o.coding == CODING_VBR) {
-    o.value = bits_vbr(b, 5);
+    o.value = read_vbr(b, 5);
     if (o.value > (o.coding == CODING_FIXED ? MAX_WIDTH : MAX_VBR_WIDTH) ||
         (o.coding == CODING_VBR && o.value == 1))
       bits_fail(b, b->at, "a number's width in an abbreviation is out of range");
@@ -110,7 +132,7 @@ static bool is_well_formed(const struct bits_operand *o, uint32_t count) {
 }
 
 static struct bits_abbreviation define(struct bits *b) {
-  uint64_t begin = b->at, count = bits_vbr(b, 5);
+  uint64_t begin = b->at, count = read_vbr(b, 5);
   struct bits_abbreviation a = {b->operands.count, 0};
   for (; a.count < count && !b->problem; a.count++) {
     struct bits_operand o = read_coding(b);
@@ -144,9 +166,9 @@ static char decode_char6(uint64_t v) {
 static inline uint64_t read_operand(struct bits *b, const struct bits_operand *o) {
   switch ((enum bits_coding)o->coding) {
     case CODING_LITERAL: return o->value;
-    case CODING_FIXED: return bits_fixed(b, (uint32_t)o->value);
-    case CODING_VBR: return bits_vbr(b, (uint32_t)o->value);
-    case CODING_CHAR6: return (unsigned char)decode_char6(bits_fixed(b, 6));
+    case CODING_FIXED: return read_fixed(b, (uint32_t)o->value);
+    case CODING_VBR: return read_vbr(b, (uint32_t)o->value);
+    case CODING_CHAR6: return (unsigned char)decode_char6(read_fixed(b, 6));
     case CODING_ARRAY:
     case CODING_BLOB: break;
   }
@@ -155,7 +177,7 @@ static inline uint64_t read_operand(struct bits *b, const struct bits_operand *o
 
 /* The elements take at least one bit each: no record is longer than what is left of the block. */
 static uint64_t read_count(struct bits *b) {
-  uint64_t count = bits_vbr(b, 6);
+  uint64_t count = read_vbr(b, 6);
   return has_room(b, count) ? count : 0;
 }
 
@@ -168,7 +190,7 @@ static void read_array(struct bits *b, const struct bits_operand *element) {
 }
 
 static void read_blob(struct bits *b, struct bits_record *r) {
-  uint64_t size = bits_vbr(b, 6);
+  uint64_t size = read_vbr(b, 6);
   align_word(b);
   if (b->problem || size > UINT64_MAX / 16 || !has_room(b, size * 8)) return;
   r->blob = (const char *)b->bytes + b->at / 8;
@@ -190,30 +212,32 @@ static void read_abbreviated(struct bits *b, struct bits_record *r, uint32_t num
 }
 
 static void read_plain(struct bits *b, struct bits_record *r) {
-  r->code = (uint32_t)bits_vbr(b, 6);
+  r->code = (uint32_t)read_vbr(b, 6);
   uint64_t count = read_count(b);
-  for (uint64_t i = 0; i < count && !b->problem; i++) push(b, bits_vbr(b, 6));
+  if (!VEC_ROOM(b->arena, &b->numbers, count)) bits_fail(b, b->at, "out of memory");
+  for (uint64_t i = 0; i < count && !b->problem; i++)
+    b->numbers.data[b->numbers.count++] = read_vbr(b, 6);
 }
 
 /* ---- Blocks ---- */
 
 static bool leave(struct bits *b) {
   align_word(b);
-  if (!b->problem && b->at != innermost(b)->end)
-    bits_fail(b, b->at, "the length of the block is wrong");
+  if (!b->problem && b->at != b->end) bits_fail(b, b->at, "the length of the block is wrong");
   if (b->depth <= 1) bits_fail(b, b->at, "end of a block outside of blocks");
   if (b->problem) return false;
   b->local.count = innermost(b)->own;
   b->depth--;
+  b->end = innermost(b)->end;
   return true;
 }
 
 /* The header of a block after its id. */
 static bool read_header(struct bits *b, uint32_t id, struct bits_scope *s) {
   s->id = id;
-  s->width = (uint32_t)bits_vbr(b, 4);
+  s->width = (uint32_t)read_vbr(b, 4);
   align_word(b);
-  uint64_t words = bits_fixed(b, WORD_BITS);
+  uint64_t words = read_fixed(b, WORD_BITS);
   if (!has_room(b, words * WORD_BITS)) return false;
   if (s->width < 2 || s->width > WORD_BITS) {
     bits_fail(b, b->at, "the width of abbreviation numbers is out of range");
@@ -227,7 +251,7 @@ static bool read_header(struct bits *b, uint32_t id, struct bits_scope *s) {
 
 /* The id of the block whose header follows: the cursor is after ABBREVIATION_BLOCK. */
 static bool open_block(struct bits *b, struct bits_scope *s) {
-  uint64_t id = bits_vbr(b, 8);
+  uint64_t id = read_vbr(b, 8);
   return read_header(b, (uint32_t)id, s);
 }
 
@@ -246,6 +270,7 @@ bool bits_enter(struct bits *b) {
     return false;
   }
   b->scopes[b->depth++] = s;
+  b->end = s.end;
   return true;
 }
 
@@ -259,7 +284,7 @@ static bool read_info(struct bits *b) {
   uint32_t id = BITS_KNOWN_BLOCKS;
   if (!bits_enter(b)) return false;
   for (;;) {
-    uint64_t number = bits_fixed(b, innermost(b)->width);
+    uint64_t number = read_fixed(b, innermost(b)->width);
     if (b->problem) return false;
     if (number == ABBREVIATION_END) return leave(b);
     if (number == ABBREVIATION_DEFINE) {
@@ -281,7 +306,7 @@ static bool read_info(struct bits *b) {
 /* A block, of which the cursor is before the id: reads the block info here. */
 static bool handle_block(struct bits *b, struct bits_record *r, enum bits_event *event) {
   uint64_t at = b->at;
-  r->code = (uint32_t)bits_vbr(b, 8);
+  r->code = (uint32_t)read_vbr(b, 8);
   b->at = b->problem ? b->at : at;
   *event = b->problem ? BITS_ERROR : BITS_BLOCK;
   if (b->problem || r->code != BLOCK_INFO) return true;
@@ -304,7 +329,7 @@ enum bits_event bits_next(struct bits *b, struct bits_record *r) {
   while (!b->problem) {
     *r = (struct bits_record){.begin = b->at};
     if (at_end_of_stream(b)) return BITS_END;
-    uint64_t number = bits_fixed(b, innermost(b)->width);
+    uint64_t number = read_fixed(b, innermost(b)->width);
     if (b->problem) break;
     if (number == ABBREVIATION_END) return leave(b) ? BITS_END : BITS_ERROR;
     if (number == ABBREVIATION_BLOCK) {

@@ -65,6 +65,7 @@ struct bits {
   const unsigned char *bytes;
   uint64_t length; /* bytes */
   uint64_t at;     /* bit offset of the next bit */
+  uint64_t end;    /* bit offset: the end of the innermost block */
   const char *problem;
   uint32_t depth; /* scopes in use; scopes[0] is the whole stream */
   struct bits_scope scopes[BITS_MAX_DEPTH + 1];
