@@ -48,6 +48,8 @@ enum {
   CODE_SUBRANGE = 13,
   CODE_ENUMERATOR = 14,
   CODE_BASIC_TYPE = 15,
+  CODE_DERIVED_TYPE = 17,
+  CODE_COMPOSITE_TYPE = 18,
   CODE_COMPILE_UNIT = 20,
   CODE_SUBPROGRAM = 21,
   CODE_NAMESPACE = 24,
@@ -94,17 +96,22 @@ static bool add_text(struct reader *r, const char *key, uint64_t id_plus_1, enum
   return bcmeta_field(r, key, meta_string(&r->p.m->metadata, (struct nvm_str){0}));
 }
 
+/* Whether the metadata with id + 1 is an integer constant. */
+static bool constant_of(struct reader *r, uint64_t id_plus_1, uint64_t *number) {
+  nvm_u128 ignored;
+  if (id_plus_1 == 0 || id_plus_1 > r->meta->items.count) return false;
+  const struct meta_item *item = meta_item(&r->p.m->metadata, r->meta->items.data[id_plus_1 - 1]);
+  if (item->kind != META_VALUE || !const_is_int(r->p.m, item->value, &ignored)) return false;
+  *number = (uint64_t)const_int_signed(r->p.m, item->value);
+  return true;
+}
+
 /* A bound: a constant is written as a number. */
 static bool add_bound(struct reader *r, const char *key, uint64_t id_plus_1) {
+  uint64_t number;
   if (id_plus_1 == 0) return true;
-  nvm_u128 ignored;
-  if (id_plus_1 <= r->meta->items.count) {
-    const struct meta_item *item = meta_item(&r->p.m->metadata, r->meta->items.data[id_plus_1 - 1]);
-    if (item->kind == META_VALUE && const_is_int(r->p.m, item->value, &ignored))
-      return bcmeta_field(r, key,
-                          number_meta(r, (uint64_t)const_int_signed(r->p.m, item->value), false));
-  }
-  return bcmeta_operand(r, key, id_plus_1);
+  if (!constant_of(r, id_plus_1, &number)) return bcmeta_operand(r, key, id_plus_1);
+  return bcmeta_field(r, key, number_meta(r, number, false));
 }
 
 static bool add_field(struct reader *r, const struct row *f, uint64_t number) {
@@ -183,6 +190,18 @@ static void update(const struct bits_record *s, uint64_t *n) {
   }
 }
 
+/* From LLVM 21 on the sizes of types may be metadata, as a flag in the first number says. */
+static bool read_sizes(struct reader *r, uint32_t code, uint64_t *n) {
+  bool composite = code == CODE_COMPOSITE_TYPE, basic = code == CODE_BASIC_TYPE;
+  if (!composite && !basic && code != CODE_DERIVED_TYPE) return true;
+  if (!(n[0] & (composite ? 4 : 2))) return true;
+  uint64_t *places[] = {&n[basic ? 3 : 7], &n[basic ? 3 : 9]};
+  for (int i = 0; i < (basic ? 1 : 2); i++)
+    if (*places[i] && !constant_of(r, *places[i], places[i]))
+      return reader_unsupported(r, "types whose size is not constant");
+  return true;
+}
+
 /* ---- Nodes without fixed fields ---- */
 
 static bool read_enumerator(struct reader *r, const struct bits_record *s) {
@@ -240,6 +259,7 @@ bool bcnodes_read(struct reader *r, const struct bits_record *s) {
   uint64_t numbers[MAX_NUMBERS] = {0};
   for (uint32_t i = 0; i < s->count && i < MAX_NUMBERS; i++) numbers[i] = s->numbers[i];
   update(s, numbers);
+  if (!read_sizes(r, s->code, numbers)) return false;
   const char *name = rows[at++].name;
   for (; at < ROW_COUNT && rows[at].key; at++) {
     struct row f = rows[at];

@@ -33,9 +33,9 @@ bool bcvalues_truncate(struct reader *r, uint32_t count) {
   return complete || reader_fail(r, "use of a value that is never defined");
 }
 
-/* A definition takes at least a bit, so ids far beyond the end of the block are errors. */
+/* A definition takes at least a bit, so ids far beyond the end of the stream are errors. */
 static struct nvm_value forward(struct reader *r, uint64_t id, struct nvm_type type) {
-  uint64_t left = r->bits.end - r->bits.at;
+  uint64_t left = r->bits.length * 8 - r->bits.at;
   if (!r->p.f || type.index == 0 || id - r->value_count > left) {
     reader_fail(r, "use of an undefined value");
     return VALUE_NULL;
