@@ -59,7 +59,7 @@ struct nvmini_diagnostic {
   const char *name;            /* of the module, as given to nvmini_parse; NULL: none */
   struct nvmini_text source;   /* the module's whole text */
   uint64_t begin, end;         /* byte range [begin, end) in it; 0, 0: none */
-  uint32_t line, column;       /* of `begin`, from 1; the column counts bytes; 0: none, or bitcode */
+  uint32_t line, column;       /* of `begin`, from 1; the column counts bytes; 0: none */
 };
 
 typedef void nvmini_report(void *user, const struct nvmini_diagnostic *diagnostic);

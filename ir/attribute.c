@@ -8,8 +8,9 @@
 #include "ir/intern.h"
 
 const struct attr_info attr_table[ATTR_ID_COUNT] = {
-    [ATTR_UNKNOWN] = {"", ATTR_STRING, ON_FUNCTION | ON_VALUE},
-#define ATTRIBUTE(ENUM, keyword, payload, places) [ATTR_##ENUM] = {keyword, payload, places},
+    [ATTR_UNKNOWN] = {"", ATTR_STRING, ON_FUNCTION | ON_VALUE, 0},
+#define ATTRIBUTE(ENUM, keyword, payload, places, number) \
+  [ATTR_##ENUM] = {keyword, payload, places, number},
 #include "ir/attributes.def"
 #undef ATTRIBUTE
 };

@@ -18,7 +18,7 @@ enum attr_payload {
 
 enum attr_id {
   ATTR_UNKNOWN,
-#define ATTRIBUTE(ENUM, keyword, payload, places) ATTR_##ENUM,
+#define ATTRIBUTE(ENUM, keyword, payload, places, number) ATTR_##ENUM,
 #include "ir/attributes.def"
 #undef ATTRIBUTE
   ATTR_ID_COUNT,
@@ -39,6 +39,7 @@ struct attr_info {
   const char *keyword;
   enum attr_payload payload;
   uint8_t places; /* enum attr_places */
+  uint8_t number; /* in LLVM bitcode; 0: none */
 };
 extern const struct attr_info attr_table[ATTR_ID_COUNT];
 

@@ -20,118 +20,6 @@ enum stored {
   STORED_RANGES = 8,
 };
 
-/* ATTR_KIND_ of LLVM's LLVMBitCodes.h. */
-static const uint8_t kinds[] = {
-    [1] = ATTR_ALIGN,
-    [2] = ATTR_ALWAYSINLINE,
-    [3] = ATTR_BYVAL,
-    [4] = ATTR_INLINEHINT,
-    [5] = ATTR_INREG,
-    [6] = ATTR_MINSIZE,
-    [7] = ATTR_NAKED,
-    [8] = ATTR_NEST,
-    [9] = ATTR_NOALIAS,
-    [10] = ATTR_NOBUILTIN,
-    [11] = ATTR_NOCAPTURE,
-    [12] = ATTR_NODUPLICATE,
-    [13] = ATTR_NOIMPLICITFLOAT,
-    [14] = ATTR_NOINLINE,
-    [15] = ATTR_NONLAZYBIND,
-    [16] = ATTR_NOREDZONE,
-    [17] = ATTR_NORETURN,
-    [18] = ATTR_NOUNWIND,
-    [19] = ATTR_OPTSIZE,
-    [20] = ATTR_READNONE,
-    [21] = ATTR_READONLY,
-    [22] = ATTR_RETURNED,
-    [23] = ATTR_RETURNS_TWICE,
-    [24] = ATTR_SIGNEXT,
-    [25] = ATTR_ALIGNSTACK,
-    [26] = ATTR_SSP,
-    [27] = ATTR_SSPREQ,
-    [28] = ATTR_SSPSTRONG,
-    [29] = ATTR_SRET,
-    [30] = ATTR_SANITIZE_ADDRESS,
-    [31] = ATTR_SANITIZE_THREAD,
-    [32] = ATTR_SANITIZE_MEMORY,
-    [33] = ATTR_UWTABLE,
-    [34] = ATTR_ZEROEXT,
-    [35] = ATTR_BUILTIN,
-    [36] = ATTR_COLD,
-    [37] = ATTR_OPTNONE,
-    [38] = ATTR_INALLOCA,
-    [39] = ATTR_NONNULL,
-    [40] = ATTR_JUMPTABLE,
-    [41] = ATTR_DEREFERENCEABLE,
-    [42] = ATTR_DEREFERENCEABLE_OR_NULL,
-    [43] = ATTR_CONVERGENT,
-    [44] = ATTR_SAFESTACK,
-    [45] = ATTR_ARGMEMONLY,
-    [46] = ATTR_SWIFTSELF,
-    [47] = ATTR_SWIFTERROR,
-    [48] = ATTR_NORECURSE,
-    [49] = ATTR_INACCESSIBLEMEMONLY,
-    [50] = ATTR_INACCESSIBLEMEM_OR_ARGMEMONLY,
-    [51] = ATTR_ALLOCSIZE,
-    [52] = ATTR_WRITEONLY,
-    [53] = ATTR_SPECULATABLE,
-    [54] = ATTR_STRICTFP,
-    [55] = ATTR_SANITIZE_HWADDRESS,
-    [56] = ATTR_NOCF_CHECK,
-    [57] = ATTR_OPTFORFUZZING,
-    [58] = ATTR_SHADOWCALLSTACK,
-    [59] = ATTR_SPECULATIVE_LOAD_HARDENING,
-    [60] = ATTR_IMMARG,
-    [61] = ATTR_WILLRETURN,
-    [62] = ATTR_NOFREE,
-    [63] = ATTR_NOSYNC,
-    [64] = ATTR_SANITIZE_MEMTAG,
-    [65] = ATTR_PREALLOCATED,
-    [66] = ATTR_NOMERGE,
-    [67] = ATTR_NULL_POINTER_IS_VALID,
-    [68] = ATTR_NOUNDEF,
-    [69] = ATTR_BYREF,
-    [70] = ATTR_MUSTPROGRESS,
-    [71] = ATTR_NOCALLBACK,
-    [72] = ATTR_HOT,
-    [73] = ATTR_NOPROFILE,
-    [74] = ATTR_VSCALE_RANGE,
-    [75] = ATTR_SWIFTASYNC,
-    [76] = ATTR_NOSANITIZE_COVERAGE,
-    [77] = ATTR_ELEMENTTYPE,
-    [78] = ATTR_DISABLE_SANITIZER_INSTRUMENTATION,
-    [79] = ATTR_NOSANITIZE_BOUNDS,
-    [80] = ATTR_ALLOCALIGN,
-    [81] = ATTR_ALLOCPTR,
-    [82] = ATTR_ALLOCKIND,
-    [83] = ATTR_PRESPLITCOROUTINE,
-    [84] = ATTR_FN_RET_THUNK_EXTERN,
-    [85] = ATTR_SKIPPROFILE,
-    [86] = ATTR_MEMORY,
-    [87] = ATTR_NOFPCLASS,
-    [88] = ATTR_OPTDEBUG,
-    [89] = ATTR_WRITABLE,
-    [90] = ATTR_CORO_ONLY_DESTROY_WHEN_COMPLETE,
-    [91] = ATTR_DEAD_ON_UNWIND,
-    [92] = ATTR_RANGE,
-    [93] = ATTR_SANITIZE_NUMERICAL_STABILITY,
-    [94] = ATTR_INITIALIZES,
-    [95] = ATTR_HYBRID_PATCHABLE,
-    [96] = ATTR_SANITIZE_REALTIME,
-    [97] = ATTR_SANITIZE_REALTIME_BLOCKING,
-    [98] = ATTR_CORO_ELIDE_SAFE,
-    [99] = ATTR_NOEXT,
-    [100] = ATTR_NODIVERGENCESOURCE,
-    [101] = ATTR_SANITIZE_TYPE,
-    [102] = ATTR_CAPTURES,
-    [103] = ATTR_DEAD_ON_RETURN,
-    [104] = ATTR_SANITIZE_ALLOC_TOKEN,
-    [105] = ATTR_NOCREATEUNDEFORPOISON,
-    [106] = ATTR_DENORMAL_FPENV,
-    [107] = ATTR_NOOUTLINE,
-    [108] = ATTR_FLATTEN,
-};
-
 /* ---- Groups ---- */
 
 /* The string from *k on, up to a zero; *k is then after it. */
@@ -171,7 +59,7 @@ static bool read_kind(struct reader *r, const struct bits_record *s, uint32_t *k
                       enum stored stored) {
   if (!reader_needs(r, s, *k + 1)) return false;
   uint64_t kind = s->numbers[(*k)++];
-  uint32_t id = kind < sizeof kinds ? kinds[kind] : 0;
+  uint32_t id = kind < sizeof r->attribute_ids ? r->attribute_ids[kind] : 0;
   if (id == 0) return reader_unsupported(r, "an attribute that nvmini does not know");
   struct nvm_attr a = {.id = (uint16_t)id, .payload = (uint8_t)attr_table[id].payload};
   bool has_number = stored == STORED_INT || stored == STORED_TYPE, ok = true;
@@ -228,7 +116,11 @@ static bool read_group(struct reader *r, const struct bits_record *s) {
   return true;
 }
 
-bool bcattrs_read_groups(struct reader *r) { return reader_block(r, read_group); }
+bool bcattrs_read_groups(struct reader *r) {
+  for (uint32_t id = 1; id < ATTR_ID_COUNT; id++)
+    if (attr_table[id].number) r->attribute_ids[attr_table[id].number] = (uint8_t)id;
+  return reader_block(r, read_group);
+}
 
 /* ---- Lists ---- */
 

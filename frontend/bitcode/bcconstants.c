@@ -221,7 +221,7 @@ static bool note_gep(struct reader *r, struct pending *c, const struct bits_reco
     return reader_fail(r, "a getelementptr has too few operands");
   struct nvm_type type =
       element == UINT64_MAX ? bctypes_pointee(r, s->numbers[k]) : bctypes_get(r, element);
-  if (type_kind(&r->p.m->types, type) < TY_INT || type_kind(&r->p.m->types, type) == TY_FUNCTION)
+  if (!bctypes_is_object(r, type))
     return reader_fail(r, "a getelementptr has an invalid element type");
   c->aux = type.index;
   return add_operands(r, c, s, k + 1, 2);

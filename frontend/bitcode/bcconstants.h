@@ -4,6 +4,7 @@
 
 #include "frontend/bitcode/reader.h"
 
+/* Makes the tables; false when out of memory. */
 bool bcconstants_init(struct reader *r);
 /* Reads the CONSTANTS block, which the cursor is in front of, and gives ids to its constants. */
 bool bcconstants_read(struct reader *r);

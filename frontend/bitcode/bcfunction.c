@@ -8,6 +8,7 @@
 #include "frontend/bitcode/bcvalues.h"
 #include "frontend/insts.h"
 #include "frontend/names.h"
+#include "ir/function.h"
 
 /* Block ids, and codes of FUNC_CODE_, VST_CODE_ and METADATA_ of LLVM's LLVMBitCodes.h. */
 enum {

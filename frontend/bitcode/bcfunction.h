@@ -3,7 +3,6 @@
 #define NVM_FRONTEND_BITCODE_BCFUNCTION_H
 
 #include "frontend/bitcode/reader.h"
-#include "ir/function.h"
 
 struct bcfunction {
   uint32_t block_count, block;        /* declared; number of the one being filled */
@@ -13,6 +12,7 @@ struct bcfunction {
   VEC(struct nvm_value) bundle_values;
 };
 
+/* Makes the tables; false when out of memory. */
 bool bcfunction_init(struct reader *r);
 /* Reads the FUNCTION block, which the cursor is in front of: the body of the next definition. */
 bool bcfunction_read(struct reader *r);

@@ -185,15 +185,10 @@ static bool read_member(struct reader *r, const struct bits_record *s) {
   return add(r, op, 0, given == 2 ? type : member, r->p.values.data, given + s->count - k);
 }
 
-static bool is_object(const struct reader *r, struct nvm_type type) {
-  enum type_kind kind = type_kind(&r->p.m->types, type);
-  return kind >= TY_INT && kind != TY_FUNCTION;
-}
-
 /* The type of what is in memory; TYPE_NONE after an error. */
 static struct nvm_type object_type(struct reader *r, uint64_t id) {
   struct nvm_type type = bctypes_get(r, id);
-  if (type.index == 0 || is_object(r, type)) return type;
+  if (type.index == 0 || bctypes_is_object(r, type)) return type;
   reader_fail(r, "an object in memory cannot have this type");
   return TYPE_NONE;
 }
@@ -244,7 +239,7 @@ static bool read_alloca(struct reader *r, const struct bits_record *s) {
   struct nvm_type type = object_type(r, s->numbers[0]);
   if (!(word & EXPLICIT_TYPE)) type = bctypes_pointee(r, s->numbers[0]);
   struct nvm_type number = bctypes_value(r, s->numbers[1]);
-  if (type.index == 0 || number.index == 0 || !is_object(r, type))
+  if (type.index == 0 || number.index == 0 || !bctypes_is_object(r, type))
     return reader_fail(r, "an alloca has an invalid type");
   struct nvm_value count = bcvalues_get(r, s->numbers[2], number);
   struct memory_access a = {0};

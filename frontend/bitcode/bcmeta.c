@@ -39,13 +39,6 @@ struct nvm_meta bcmeta_get(struct reader *r, uint64_t id) {
   return (struct nvm_meta){0};
 }
 
-bool bcmeta_or_null(struct reader *r, uint64_t id_plus_1, struct nvm_meta *meta) {
-  *meta = (struct nvm_meta){0};
-  if (id_plus_1 == 0) return true;
-  *meta = bcmeta_get(r, id_plus_1 - 1);
-  return meta->index != 0;
-}
-
 /* ---- Nodes ---- */
 
 bool bcmeta_field(struct reader *r, const char *key, struct nvm_meta meta) {

@@ -32,14 +32,13 @@ struct bcmeta {
   struct nvm_str name; /* of the named node that follows */
 };
 
+/* Makes the tables; false when out of memory. */
 bool bcmeta_init(struct reader *r);
 /* Read the METADATA, METADATA_KIND block of the module or of a function. */
 bool bcmeta_read(struct reader *r);
 bool bcmeta_read_kinds(struct reader *r);
 /* The metadata with that id; {0} after an error. */
 struct nvm_meta bcmeta_get(struct reader *r, uint64_t id);
-/* The same for id + 1; 0 is null. False after an error. */
-bool bcmeta_or_null(struct reader *r, uint64_t id_plus_1, struct nvm_meta *meta);
 /* The node of a location; equal ones are one node. {0} after an error. */
 struct nvm_meta bcmeta_location(struct reader *r, const struct meta_location *l);
 /* The name of an attachment's kind; {0} after an error. */

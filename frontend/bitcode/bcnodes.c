@@ -3,8 +3,6 @@
 #include "frontend/bitcode/bcdwarf.h"
 #include "frontend/bitcode/bcmeta.h"
 
-#include "ir/module.h"
-
 enum field_kind {
   FIELD_TAG = DWARF_TAG,
   FIELD_ENCODING = DWARF_ENCODING,

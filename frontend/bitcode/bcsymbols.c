@@ -155,11 +155,6 @@ static struct stream_symbol *last_symbol(struct reader *r) {
 
 /* ---- Variables ---- */
 
-static bool is_object(const struct reader *r, struct nvm_type type) {
-  enum type_kind kind = type_kind(&r->p.m->types, type);
-  return kind >= TY_INT && kind != TY_FUNCTION;
-}
-
 static bool read_variable(struct reader *r, const struct bits_record *record) {
   enum { CONSTANT = 1, EXPLICIT_TYPE = 2, SPACE_SHIFT = 2 };
   static const struct places at = {.linkage = 3,
@@ -181,7 +176,7 @@ static bool read_variable(struct reader *r, const struct bits_record *record) {
     space = type_info(&r->p.m->types, type)->width;
     type = bctypes_pointee(r, s.numbers[0]);
   }
-  if (!is_object(r, type) || space > PARSE_MAX_NUMBER || s.numbers[4] > 33)
+  if (!bctypes_is_object(r, type) || space > PARSE_MAX_NUMBER || s.numbers[4] > 33)
     return reader_fail(r, "the type or alignment of a variable is invalid");
   struct nvm_value v = add_symbol(r, &s, false);
   if (value_is_none(v)) return false;

@@ -62,7 +62,7 @@ struct nvm_type bctypes_parameter_pointee(const struct reader *r, uint32_t funct
 
 /* ---- Aggregates ---- */
 
-static bool is_element(const struct reader *r, struct nvm_type type) {
+bool bctypes_is_object(const struct reader *r, struct nvm_type type) {
   enum type_kind kind = kind_of(r, type);
   return kind >= TY_INT && kind != TY_FUNCTION;
 }
@@ -87,7 +87,7 @@ static bool read_sequence(struct reader *r, const struct bits_record *s, struct 
   if (element.index == 0) return false;
   if (vector && s->count > 2 && s->numbers[2]) return reader_unsupported(r, "scalable vectors");
   if (vector ? !is_lane(r, element) || count == 0 || count > PARSE_MAX_VECTOR_LANES
-             : !is_element(r, element) || count > UINT64_MAX / 16)
+             : !bctypes_is_object(r, element) || count > UINT64_MAX / 16)
     return reader_fail(r, "the type of an array or vector is invalid");
   t->type = vector ? type_vector(&r->p.m->types, element, count)
                    : type_array(&r->p.m->types, element, count);
@@ -112,7 +112,7 @@ static bool read_members(struct reader *r, const struct bits_record *s, uint32_t
 
 static bool read_struct(struct reader *r, const struct bits_record *s, struct stream_type *t) {
   uint32_t deepest = 0;
-  if (!reader_needs(r, s, 1) || !read_members(r, s, 1, is_element, &deepest)) return false;
+  if (!reader_needs(r, s, 1) || !read_members(r, s, 1, bctypes_is_object, &deepest)) return false;
   if (s->code == CODE_STRUCT_NAMED) {
     if (!(type_info(&r->p.m->types, t->type)->flags & TYPE_OPAQUE))
       return reader_fail(r, "a struct has two definitions");

@@ -10,6 +10,8 @@ bool bctypes_read(struct reader *r);
 struct nvm_type bctypes_get(struct reader *r, uint64_t id);
 /* The same for the type of a value. */
 struct nvm_type bctypes_value(struct reader *r, uint64_t id);
+/* Whether a variable, an element or a member can have the type. */
+bool bctypes_is_object(const struct reader *r, struct nvm_type type);
 /* The id of a function type, given that of the type or of a pointer to it; UINT32_MAX after an
  * error. */
 uint32_t bctypes_function(struct reader *r, uint64_t id);

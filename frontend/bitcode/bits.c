@@ -8,7 +8,7 @@ enum { ABBREVIATION_END, ABBREVIATION_BLOCK, ABBREVIATION_DEFINE, ABBREVIATION_N
 enum { FIRST_ABBREVIATION = 4, WORD_BITS = 32, MAX_WIDTH = 64, MAX_VBR_WIDTH = 32 };
 enum { BLOCK_INFO = 0, INFO_SET_BLOCK = 1 };
 
-void bits_fail(struct bits *b, uint64_t at, const char *problem) {
+static void set_problem(struct bits *b, uint64_t at, const char *problem) {
   if (b->problem) return;
   b->problem = problem;
   b->at = at;
@@ -23,7 +23,7 @@ void bits_init(struct bits *b, struct arena *arena, const void *bytes, uint64_t 
 static struct bits_scope *innermost(struct bits *b) { return &b->scopes[b->depth - 1]; }
 
 static bool refuse_length(struct bits *b) {
-  bits_fail(b, b->at, "the block ends inside a record");
+  set_problem(b, b->at, "the block ends inside a record");
   return false;
 }
 
@@ -60,8 +60,6 @@ static inline uint64_t read_fixed(struct bits *b, uint32_t width) {
   return value & mask_of(width);
 }
 
-uint64_t bits_fixed(struct bits *b, uint32_t width) { return read_fixed(b, width); }
-
 static uint64_t read_long_vbr(struct bits *b, uint32_t width) {
   uint64_t more = UINT64_C(1) << (width - 1), value = 0;
   for (uint32_t shift = 0;; shift += width - 1) {
@@ -72,7 +70,7 @@ static uint64_t read_long_vbr(struct bits *b, uint32_t width) {
     if (!(group & more)) return value;
     if (shift >= 64) break;
   }
-  bits_fail(b, b->at, "a number has more than 64 bits");
+  set_problem(b, b->at, "a number has more than 64 bits");
   return 0;
 }
 
@@ -111,10 +109,10 @@ static struct bits_operand read_coding(struct bits *b) {
     o.value = read_vbr(b, 5);
     if (o.value > (o.coding == CODING_FIXED ? MAX_WIDTH : MAX_VBR_WIDTH) ||
         (o.coding == CODING_VBR && o.value == 1))
-      bits_fail(b, b->at, "a number's width in an abbreviation is out of range");
+      set_problem(b, b->at, "a number's width in an abbreviation is out of range");
     if (o.value == 0) o.coding = CODING_LITERAL; /* no bits: the number 0 */
   } else if (o.coding == CODING_LITERAL || o.coding > CODING_BLOB) {
-    bits_fail(b, b->at, "an abbreviation has an unknown coding");
+    set_problem(b, b->at, "an abbreviation has an unknown coding");
   }
   return o;
 }
@@ -136,10 +134,10 @@ static struct bits_abbreviation define(struct bits *b) {
   struct bits_abbreviation a = {b->operands.count, 0};
   for (; a.count < count && !b->problem; a.count++) {
     struct bits_operand o = read_coding(b);
-    if (!VEC_PUSH(b->arena, &b->operands, o)) bits_fail(b, begin, "out of memory");
+    if (!VEC_PUSH(b->arena, &b->operands, o)) set_problem(b, begin, "out of memory");
   }
   if (!b->problem && !is_well_formed(b->operands.data + a.first, a.count))
-    bits_fail(b, begin, "an abbreviation is malformed");
+    set_problem(b, begin, "an abbreviation is malformed");
   return a;
 }
 
@@ -149,14 +147,14 @@ static const struct bits_abbreviation *find_abbreviation(struct bits *b, uint32_
   if (k < s->inherited) return &b->info[s->id].list.data[k];
   k = k - s->inherited + s->own;
   if (k < b->local.count) return &b->local.data[k];
-  bits_fail(b, b->at, "use of an undefined abbreviation");
+  set_problem(b, b->at, "use of an undefined abbreviation");
   return NULL;
 }
 
 /* ---- Records ---- */
 
 static void push(struct bits *b, uint64_t number) {
-  if (!VEC_PUSH(b->arena, &b->numbers, number)) bits_fail(b, b->at, "out of memory");
+  if (!VEC_PUSH(b->arena, &b->numbers, number)) set_problem(b, b->at, "out of memory");
 }
 
 static char decode_char6(uint64_t v) {
@@ -184,7 +182,7 @@ static uint64_t read_count(struct bits *b) {
 static void read_array(struct bits *b, const struct bits_operand *element) {
   uint64_t count = read_count(b);
   if (!VEC_ROOM(b->arena, &b->numbers, b->numbers.count + count))
-    bits_fail(b, b->at, "out of memory");
+    set_problem(b, b->at, "out of memory");
   for (uint64_t i = 0; i < count && !b->problem; i++)
     b->numbers.data[b->numbers.count++] = read_operand(b, element);
 }
@@ -214,7 +212,7 @@ static void read_abbreviated(struct bits *b, struct bits_record *r, uint32_t num
 static void read_plain(struct bits *b, struct bits_record *r) {
   r->code = (uint32_t)read_vbr(b, 6);
   uint64_t count = read_count(b);
-  if (!VEC_ROOM(b->arena, &b->numbers, count)) bits_fail(b, b->at, "out of memory");
+  if (!VEC_ROOM(b->arena, &b->numbers, count)) set_problem(b, b->at, "out of memory");
   for (uint64_t i = 0; i < count && !b->problem; i++)
     b->numbers.data[b->numbers.count++] = read_vbr(b, 6);
 }
@@ -223,8 +221,8 @@ static void read_plain(struct bits *b, struct bits_record *r) {
 
 static bool leave(struct bits *b) {
   align_word(b);
-  if (!b->problem && b->at != b->end) bits_fail(b, b->at, "the length of the block is wrong");
-  if (b->depth <= 1) bits_fail(b, b->at, "end of a block outside of blocks");
+  if (!b->problem && b->at != b->end) set_problem(b, b->at, "the length of the block is wrong");
+  if (b->depth <= 1) set_problem(b, b->at, "end of a block outside of blocks");
   if (b->problem) return false;
   b->local.count = innermost(b)->own;
   b->depth--;
@@ -240,7 +238,7 @@ static bool read_header(struct bits *b, uint32_t id, struct bits_scope *s) {
   uint64_t words = read_fixed(b, WORD_BITS);
   if (!has_room(b, words * WORD_BITS)) return false;
   if (s->width < 2 || s->width > WORD_BITS) {
-    bits_fail(b, b->at, "the width of abbreviation numbers is out of range");
+    set_problem(b, b->at, "the width of abbreviation numbers is out of range");
     return false;
   }
   s->end = b->at + words * WORD_BITS;
@@ -266,7 +264,7 @@ bool bits_enter(struct bits *b) {
   struct bits_scope s;
   if (!open_block(b, &s)) return false;
   if (b->depth > BITS_MAX_DEPTH) {
-    bits_fail(b, b->at, "blocks are nested too deeply");
+    set_problem(b, b->at, "blocks are nested too deeply");
     return false;
   }
   b->scopes[b->depth++] = s;
@@ -290,7 +288,7 @@ static bool read_info(struct bits *b) {
     if (number == ABBREVIATION_DEFINE) {
       struct bits_abbreviation a = define(b);
       if (id < BITS_KNOWN_BLOCKS && !VEC_PUSH(b->arena, &b->info[id].list, a))
-        bits_fail(b, b->at, "out of memory");
+        set_problem(b, b->at, "out of memory");
     } else if (number == ABBREVIATION_NONE) {
       b->numbers.count = 0;
       read_plain(b, &r);
@@ -298,7 +296,7 @@ static bool read_info(struct bits *b) {
         id = b->numbers.data[0] < BITS_KNOWN_BLOCKS ? (uint32_t)b->numbers.data[0]
                                                     : BITS_KNOWN_BLOCKS;
     } else {
-      bits_fail(b, b->at, "unexpected contents of the block info");
+      set_problem(b, b->at, "unexpected contents of the block info");
     }
   }
 }
@@ -338,7 +336,7 @@ enum bits_event bits_next(struct bits *b, struct bits_record *r) {
     }
     if (number == ABBREVIATION_DEFINE) {
       struct bits_abbreviation a = define(b);
-      if (!VEC_PUSH(b->arena, &b->local, a)) bits_fail(b, b->at, "out of memory");
+      if (!VEC_PUSH(b->arena, &b->local, a)) set_problem(b, b->at, "out of memory");
       continue;
     }
     b->numbers.count = 0;

@@ -87,11 +87,8 @@ bool bits_enter(struct bits *b);
 bool bits_skip(struct bits *b);
 /* Continues at another place of the innermost block: `at` is a bit offset seen there before. */
 void bits_seek(struct bits *b, uint64_t at);
-/* Reports a problem at bit `at`, unless there was one before. */
-void bits_fail(struct bits *b, uint64_t at, const char *problem);
-/* Numbers outside of records: of `width` bits (0 to 64), and in groups of `width` bits (2 to 32),
- * the highest bit of each group saying that another one follows. 0 after an error. */
-uint64_t bits_fixed(struct bits *b, uint32_t width);
+/* A number outside of records: in groups of `width` bits (2 to 32), the highest bit of each group
+ * saying that another one follows. 0 after an error. */
 uint64_t bits_vbr(struct bits *b, uint32_t width);
 
 /* A signed number as LLVM stores it: the sign in bit 0. */

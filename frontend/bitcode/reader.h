@@ -51,6 +51,7 @@ struct reader {
 
   VEC(struct stream_type) types;
   VEC(uint32_t) type_members;
+  uint8_t attribute_ids[UINT8_MAX + 1]; /* enum attr_id by the number in bitcode */
   VEC(struct stream_group) groups;
   VEC(uint32_t) group_of; /* by group id: index + 1 */
   VEC(uint32_t) attribute_refs;

@@ -71,22 +71,46 @@ static void start(struct reading *x, const struct writer *w) {
   bits_init(&x->bits, &x->arena, w->bytes, (w->at + 7) / 8);
 }
 
+/* Each width in a block of its own, by an abbreviation: the code 1, and a number of fixed width. */
 static void numbers_of_all_widths(void **state) {
+  (void)state;
+  for (uint32_t width = 1; width <= 64; width++) {
+    struct writer w = {.at = 0};
+    struct reading x;
+    uint64_t begin = open_block(&w, 2, 8, 3), value = UINT64_MAX / 3;
+    put(&w, 2, 3), put_vbr(&w, 2, 5);
+    put(&w, 1, 1), put_vbr(&w, 1, 8);
+    put(&w, 0, 1), put(&w, CODING_FIXED, 3), put_vbr(&w, width, 5);
+    put(&w, 4, 3), put(&w, value, width);
+    close_block(&w, begin, 3);
+    start(&x, &w);
+    assert_int_equal(bits_next(&x.bits, &x.record), BITS_BLOCK);
+    assert_true(bits_enter(&x.bits));
+    assert_int_equal(bits_next(&x.bits, &x.record), BITS_RECORD);
+    assert_true(x.record.numbers[0] == value << (64 - width) >> (64 - width));
+    assert_int_equal(bits_next(&x.bits, &x.record), BITS_END);
+    arena_free(&x.arena);
+  }
+}
+
+static void numbers_in_groups_of_all_widths(void **state) {
   (void)state;
   struct writer w = {.at = 0};
   struct reading x;
-  for (uint32_t width = 0; width <= 64; width++) put(&w, UINT64_MAX / 3, width);
-  for (uint32_t width = 2; width <= 32; width++) put_vbr(&w, UINT64_MAX - width, width);
-  start(&x, &w);
-  for (uint32_t width = 0; width <= 64; width++) {
-    uint64_t mask = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
-    assert_true(bits_fixed(&x.bits, width) == (UINT64_MAX / 3 & mask));
+  for (uint32_t width = 2; width <= 32; width++) {
+    put_vbr(&w, UINT64_MAX - width, width);
+    put_vbr(&w, 1, width);
+    put_vbr(&w, UINT64_C(1) << width, width);
   }
-  for (uint32_t width = 2; width <= 32; width++)
+  start(&x, &w);
+  for (uint32_t width = 2; width <= 32; width++) {
     assert_true(bits_vbr(&x.bits, width) == UINT64_MAX - width);
+    assert_true(bits_vbr(&x.bits, width) == 1);
+    assert_true(bits_vbr(&x.bits, width) == UINT64_C(1) << width);
+  }
   assert_null(x.bits.problem);
-  bits_fixed(&x.bits, 64);
-  assert_non_null(x.bits.problem);
+  while (!x.bits.problem) bits_vbr(&x.bits, 32);
+  assert_true(x.bits.at <= x.bits.length * 8);
   arena_free(&x.arena);
 }
 
@@ -237,9 +261,10 @@ static void malformed_streams(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(numbers_of_all_widths), cmocka_unit_test(signed_numbers),
-      cmocka_unit_test(abbreviated_records),   cmocka_unit_test(block_info_and_skipping),
-      cmocka_unit_test(truncated_everywhere),  cmocka_unit_test(malformed_streams),
+      cmocka_unit_test(numbers_of_all_widths),   cmocka_unit_test(numbers_in_groups_of_all_widths),
+      cmocka_unit_test(signed_numbers),          cmocka_unit_test(abbreviated_records),
+      cmocka_unit_test(block_info_and_skipping), cmocka_unit_test(truncated_everywhere),
+      cmocka_unit_test(malformed_streams),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
