@@ -35,6 +35,7 @@ struct register_facts {
 
 struct reuser {
   struct ptx_function *pf;
+  const struct strtab *strings; /* names of symbols */
   struct register_facts *facts;
   uint32_t base[PTX_CLASS_COUNT]; /* by class: the index of its register 0 */
   uint32_t slots[SLOTS];          /* by hash: 1 + the last entry with it */
@@ -179,13 +180,20 @@ static bool same_value(const struct reuser *u, const struct ptx_entry *a,
   return true;
 }
 
+/* The same for a hash, which decides what the table forgets: of a symbol its name, since the handle
+ * depends on what else was read. */
+static uint64_t hashed(const struct reuser *u, const struct ptx_operand *o) {
+  if (o->kind != PTX_OPERAND_SYMBOL) return identity(u, o);
+  return ((uint64_t)u->strings->entries.data[o->symbol.index].hash << 32) + (uint64_t)o->imm;
+}
+
 static uint32_t hash_of(const struct reuser *u, const struct ptx_entry *e) {
   uint32_t hash = hash_mix(e->op, e->operand_count), count;
   for (uint32_t k = 0; k < e->mod_count; k++)
     hash = hash_mix(hash, u->pf->mods.data[e->first_mod + k]);
   for (uint32_t k = 1; k < e->operand_count; k++) {
     const struct ptx_operand *at = members(u, operand_at(u, e, k), &count);
-    for (uint32_t n = 0; n < count; n++) hash = hash_mix(hash, identity(u, &at[n]));
+    for (uint32_t n = 0; n < count; n++) hash = hash_mix(hash, hashed(u, &at[n]));
   }
   return hash;
 }
@@ -303,7 +311,7 @@ static bool is_opaque(const struct ptx_function *pf) {
 }
 
 void reuse_values(struct lower *l, uint32_t first_wide) {
-  struct reuser u = {.pf = l->pf};
+  struct reuser u = {.pf = l->pf, .strings = &l->module->strings};
   uint32_t registers = 0, count = l->pf->entries.count;
   if (l->target->optimization_level == 0 || is_opaque(l->pf)) return;
   for (uint32_t c = 0; c < PTX_CLASS_COUNT; c++) {
