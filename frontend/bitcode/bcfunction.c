@@ -31,11 +31,29 @@ bool bcfunction_init(struct reader *r) {
 
 /* ---- Adding ---- */
 
+/* Blocks are made when they are first mentioned, as by the text parser: passes that visit blocks by
+ * their handles do the same for both forms of a module. */
 struct nvm_value bcfunction_block(struct reader *r, uint64_t number) {
-  if (number < r->function->block_count)
-    return value_of_block((struct nvm_block){(uint32_t)number + 1});
-  reader_fail(r, "use of an undefined block");
-  return VALUE_NULL;
+  struct bcfunction *t = r->function;
+  if (number >= t->block_count) {
+    reader_fail(r, "use of an undefined block");
+    return VALUE_NULL;
+  }
+  struct nvm_block *b = &t->blocks.data[number];
+  if (b->index == 0) *b = function_add_block(r->p.f, (struct nvm_str){0});
+  return b->index ? value_of_block(*b) : VALUE_NULL;
+}
+
+/* Goes on with the next declared block, the last one in the layout so far. */
+static bool open_block(struct reader *r) {
+  struct bcfunction *t = r->function;
+  r->p.block = (struct nvm_block){0};
+  if (t->block == t->block_count) return true;
+  struct nvm_value v = bcfunction_block(r, t->block++);
+  r->p.block = (struct nvm_block){value_index(v)};
+  if (r->p.f->last_block.index != r->p.block.index)
+    function_move_block(r->p.f, r->p.block, (struct nvm_block){0});
+  return !value_is_none(v);
 }
 
 /* Puts i before the last instruction (a debug record) or at the end of the open block. */
@@ -49,9 +67,7 @@ static bool place(struct reader *r, struct nvm_inst_id i, enum op op) {
   if (r->p.block.index == 0) return reader_fail(r, "an instruction after the last block");
   inst_append(r->p.f, i, r->p.block);
   if (!VEC_PUSH(&r->p.scratch, &t->insts, i)) return false;
-  if (op_is_terminator(op))
-    r->p.block = (struct nvm_block){++t->block < t->block_count ? t->block + 1 : 0};
-  return true;
+  return !op_is_terminator(op) || open_block(r);
 }
 
 bool bcfunction_add(struct reader *r, enum op op, uint32_t flags, struct nvm_type type,
@@ -148,11 +164,11 @@ static bool declare_blocks(struct reader *r, const struct bits_record *s) {
   uint64_t left = r->bits.end - r->bits.at;
   if (r->function->block_count || s->numbers[0] == 0 || s->numbers[0] > left)
     return reader_fail(r, "the number of blocks is out of range");
-  for (uint64_t i = 0; i < s->numbers[0]; i++)
-    if (function_add_block(r->p.f, (struct nvm_str){0}).index == 0) return false;
+  r->function->blocks.count = 0;
+  if (!VEC_ROOM(&r->p.scratch, &r->function->blocks, s->numbers[0])) return false;
+  memset(r->function->blocks.data, 0, s->numbers[0] * sizeof *r->function->blocks.data);
   r->function->block_count = (uint32_t)s->numbers[0];
-  r->p.block = (struct nvm_block){1};
-  return true;
+  return open_block(r);
 }
 
 static bool read_record(struct reader *r, const struct bits_record *s) {

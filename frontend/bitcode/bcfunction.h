@@ -5,7 +5,8 @@
 #include "frontend/bitcode/reader.h"
 
 struct bcfunction {
-  uint32_t block_count, block;        /* declared; number of the one being filled */
+  uint32_t block_count, block;        /* declared; number of the next one */
+  VEC(struct nvm_block) blocks;       /* by number; {0}: not mentioned yet */
   VEC(struct nvm_inst_id) insts;      /* by number in the stream */
   struct nvm_meta location;           /* the last one */
   VEC(struct operand_bundle) bundles; /* for the next call */
