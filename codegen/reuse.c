@@ -25,7 +25,7 @@
 #include "ptx/ops.h"
 #include "support/strtab.h"
 
-enum { SLOTS = 512, MANY = 2 };
+enum { SLOTS = 2048, MANY = 2 };
 
 struct register_facts {
   uint32_t reads;
