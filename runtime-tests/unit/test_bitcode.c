@@ -1,0 +1,283 @@
+/* frontend/bitcode/: modules written here record by record, among them layouts of producers that
+ * are not at hand; what is refused, and where; an allocator that fails. */
+#include "bits_writer.h"
+#include "ir_fixture.h"
+
+#include "frontend/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+
+enum { WIDTH = 4, TYPES = 17, CONSTANTS = 11, FUNCTION = 12, NAMES = 14 };
+
+#define RECORD(w, code, ...)                                  \
+  put_record(w, WIDTH, code, (const uint64_t[]){__VA_ARGS__}, \
+             sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+#define EMPTY(w, code) put_record(w, WIDTH, code, NULL, 0)
+
+static void put_text(struct writer *w, uint32_t code, const char *text) {
+  uint64_t numbers[64];
+  uint32_t count = 0;
+  for (; text[count]; count++) numbers[count] = (unsigned char)text[count];
+  put_record(w, WIDTH, code, numbers, count);
+}
+
+/* A name for a value id: the record of a symbol table. */
+static void put_name(struct writer *w, uint32_t code, uint64_t id, const char *text) {
+  uint64_t numbers[64] = {id};
+  uint32_t count = 1;
+  for (; text[count - 1]; count++) numbers[count] = (unsigned char)text[count - 1];
+  put_record(w, WIDTH, code, numbers, count);
+}
+
+/* Opens a stream and its module block of version 1: names are in a symbol table. */
+static uint64_t open_module(struct writer *w) {
+  *w = (struct writer){.at = 0};
+  put(w, 0xDEC04342, 32);
+  uint64_t begin = open_block(w, 2, 8, WIDTH);
+  RECORD(w, 1, 1);
+  put_text(w, 2, "nvptx64-nvidia-cuda");
+  return begin;
+}
+
+static uint64_t open_inner(struct writer *w, uint32_t id) {
+  return open_block(w, WIDTH, id, WIDTH);
+}
+static void close_inner(struct writer *w, uint64_t begin) { close_block(w, begin, WIDTH); }
+
+struct result {
+  struct arena arena;
+  char text[4000];   /* as printed; empty after an error */
+  char message[200]; /* of the first error */
+  uint64_t place;    /* its byte */
+};
+
+static void read_bytes(struct result *x, const unsigned char *bytes, uint64_t length) {
+  *x = (struct result){.place = 0};
+  struct nvm_module *m = new_module();
+  struct diag_sink sink;
+  struct textbuf out;
+  arena_init(&x->arena, nvm_default_allocator);
+  diag_sink_init(&sink, &x->arena, 20);
+  textbuf_init(&out, &x->arena);
+  enum nvm_status status = parse_module(m, (const char *)bytes, length, "test", 0, &sink);
+  if (status == NVM_OK) status = verify_module(m, &sink, 0);
+  if (status == NVM_OK) status = print_module(m, &out);
+  if (status == NVM_OK) memcpy(x->text, out.bytes, out.length);
+  if (sink.list.count) {
+    memcpy(x->message, sink.list.data[0].message.bytes, sink.list.data[0].message.length);
+    x->place = sink.list.data[0].range.begin;
+  }
+  assert_int_equal(status, sink.error_count ? NVM_REFUSED : NVM_OK);
+  arena_free(&x->arena);
+  module_destroy(m);
+}
+
+static void read_stream(struct result *x, const struct writer *w) {
+  read_bytes(x, w->bytes, w->at / 8);
+}
+
+/* Types 0: i32, 1: void, 2: label; then `more`. */
+static uint64_t open_types(struct writer *w) {
+  uint64_t types = open_inner(w, TYPES);
+  RECORD(w, 7, 32);
+  EMPTY(w, 2);
+  EMPTY(w, 5);
+  return types;
+}
+
+/* define i32 @f(i32): two blocks, a value used before its definition, a constant. */
+static uint64_t write_function(struct writer *w) {
+  uint64_t module = open_module(w), at = open_types(w);
+  RECORD(w, 21, 0, 0, 0); /* 3: i32 (i32) */
+  close_inner(w, at);
+  RECORD(w, 8, 3, 0, 0, 0, 0, 0, 0, 0);
+  at = open_inner(w, NAMES);
+  put_name(w, 1, 0, "f");
+  close_inner(w, at);
+  uint64_t body = open_inner(w, FUNCTION);
+  RECORD(w, 1, 3);
+  at = open_inner(w, CONSTANTS);
+  RECORD(w, 1, 0);
+  RECORD(w, 4, 7 << 1); /* value 2: i32 7 */
+  close_inner(w, at);
+  RECORD(w, 11, 2);
+  RECORD(w, 10, 0, 0);   /* ret value 3, of type 0, which the block after it defines */
+  RECORD(w, 2, 2, 1, 0); /* value 3: the argument, value 1, + 7 */
+  RECORD(w, 11, 1);
+  at = open_inner(w, NAMES);
+  put_name(w, 1, 3, "sum");
+  put_name(w, 2, 1, "last");
+  close_inner(w, at);
+  close_inner(w, body);
+  return module;
+}
+
+static void a_function(void **state) {
+  (void)state;
+  struct writer w;
+  struct result x;
+  close_block(&w, write_function(&w), WIDTH);
+  read_stream(&x, &w);
+  assert_string_equal(x.message, "");
+  assert_non_null(strstr(x.text,
+                         "define i32 @f(i32 %0) {\n"
+                         "  br label %2\n\n"
+                         "last:\n"
+                         "  ret i32 %sum\n\n"
+                         "2:\n"
+                         "  %sum = add i32 %0, 7\n"
+                         "  br label %last\n"
+                         "}\n"));
+}
+
+/* byval of LLVM 11 and older has no type: it is that of the typed pointer. */
+static void byval_without_type(void **state) {
+  (void)state;
+  struct writer w;
+  struct result x;
+  uint64_t module = open_module(&w), at = open_types(&w);
+  put_text(&w, 19, "S");
+  RECORD(&w, 20, 0, 0, 0);    /* 3: %S = type { i32, i32 } */
+  RECORD(&w, 8, 3);           /* 4: %S* */
+  RECORD(&w, 21, 0, 1, 4, 0); /* 5: void (%S*, i32) */
+  RECORD(&w, 8, 5);           /* 6: a pointer to it, as functions had */
+  close_inner(&w, at);
+  at = open_inner(&w, 10);
+  RECORD(&w, 3, 1, 1, 0, 3);
+  close_inner(&w, at);
+  at = open_inner(&w, 9);
+  RECORD(&w, 2, 1);
+  close_inner(&w, at);
+  RECORD(&w, 8, 6, 71, 1, 0, 1, 0, 0, 0);
+  at = open_inner(&w, NAMES);
+  put_name(&w, 1, 0, "k");
+  close_inner(&w, at);
+  close_block(&w, module, WIDTH);
+  read_stream(&x, &w);
+  assert_string_equal(x.message, "");
+  assert_non_null(strstr(x.text, "%S = type { i32, i32 }"));
+  assert_non_null(strstr(x.text, "declare ptx_kernel void @k(ptr byval(%S), i32)"));
+}
+
+/* A variable whose type is that of its address, an aggregate of later constants, a cycle. */
+static void variables(void **state) {
+  (void)state;
+  for (int cycle = 0; cycle < 2; cycle++) {
+    struct writer w;
+    struct result x;
+    uint64_t module = open_module(&w), at = open_types(&w);
+    RECORD(&w, 11, 2, 0); /* 3: [2 x i32] */
+    RECORD(&w, 11, 1, 3); /* 4: [1 x [2 x i32]] */
+    RECORD(&w, 8, 4, 1);  /* 5: [1 x [2 x i32]] addrspace(1)* */
+    close_inner(&w, at);
+    RECORD(&w, 7, 5, 0, 2, 0, 3, 0);
+    at = open_inner(&w, NAMES);
+    put_name(&w, 1, 0, "v");
+    close_inner(&w, at);
+    at = open_inner(&w, CONSTANTS);
+    RECORD(&w, 1, 4);
+    RECORD(&w, 7, cycle ? 1 : 2); /* value 1: of value 2, or of itself */
+    RECORD(&w, 1, 3);
+    RECORD(&w, 22, 5, 4294967295); /* value 2: 5, -1 */
+    close_inner(&w, at);
+    close_block(&w, module, WIDTH);
+    read_stream(&x, &w);
+    assert_string_equal(x.message, cycle ? "invalid bitcode: a constant contains itself" : "");
+    if (!cycle)
+      assert_non_null(strstr(x.text,
+                             "@v = addrspace(1) global [1 x [2 x i32]] [[2 x i32] "
+                             "[i32 5, i32 -1]], align 4"));
+  }
+}
+
+/* Every word of the module cut off or set to ones: an error inside the bytes, or a module. */
+static void damaged_everywhere(void **state) {
+  (void)state;
+  struct writer w;
+  struct result x;
+  close_block(&w, write_function(&w), WIDTH);
+  for (uint64_t bytes = 4; bytes < w.at / 8; bytes++) {
+    unsigned char *copy = malloc(bytes + 1); /* exact, for the sanitizer */
+    memcpy(copy, w.bytes, bytes);
+    copy[bytes] = 0;
+    read_bytes(&x, copy, bytes);
+    assert_string_not_equal(x.message, "");
+    assert_true(x.place <= bytes);
+    free(copy);
+  }
+  for (uint64_t at = 32; at < w.at; at++) {
+    struct writer bad = w;
+    bad.bytes[at / 8] ^= (unsigned char)(1 << at % 8);
+    read_stream(&x, &bad);
+    assert_true(x.place <= bad.at / 8);
+  }
+}
+
+/* The message about a module with this record in place of a function's return. */
+static const char *problem_of(uint32_t code, const uint64_t *numbers, uint32_t count) {
+  static struct result x;
+  struct writer w;
+  uint64_t module = open_module(&w), at = open_types(&w);
+  RECORD(&w, 21, 0, 1, 0); /* 3: void (i32) */
+  close_inner(&w, at);
+  RECORD(&w, 8, 3, 0, 0, 0, 0, 0, 0, 0);
+  uint64_t body = open_inner(&w, FUNCTION);
+  RECORD(&w, 1, 1);
+  put_record(&w, WIDTH, code, numbers, count);
+  EMPTY(&w, 10);
+  close_inner(&w, body);
+  close_block(&w, module, WIDTH);
+  read_stream(&x, &w);
+  return x.message;
+}
+
+#define PROBLEM(code, ...)                          \
+  problem_of(code, (const uint64_t[]){__VA_ARGS__}, \
+             sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+static void refused_records(void **state) {
+  (void)state;
+  assert_string_equal(PROBLEM(2, 1, 1, 0), ""); /* add %0, %0 */
+  assert_string_equal(PROBLEM(2, 1, 1), "invalid bitcode: a record is too short");
+  assert_string_equal(PROBLEM(2, 1, 1, 99), "invalid bitcode: unknown binary operation");
+  assert_string_equal(PROBLEM(2, 2, 1, 0),
+                      "invalid bitcode: a value has another type than its use requires");
+  assert_string_equal(PROBLEM(2, 1u << 31, 0, 0, 0), "invalid bitcode: use of an undefined value");
+  assert_string_equal(PROBLEM(11, 7), "invalid bitcode: use of an undefined block");
+  assert_string_equal(PROBLEM(11, 0), "invalid bitcode: an instruction after the last block");
+  assert_string_equal(PROBLEM(33, 0), "invalid bitcode: a location without an instruction");
+  assert_string_equal(PROBLEM(13, 0), "unsupported in bitcode: exception handling");
+  assert_string_equal(PROBLEM(999, 0),
+                      "unsupported in bitcode: an instruction that nvmini does not know");
+}
+
+static bool read_once(struct nvm_allocator allocator) {
+  struct writer w;
+  struct nvm_module *m = module_create(allocator, 0);
+  struct arena arena;
+  struct diag_sink sink;
+  close_block(&w, write_function(&w), WIDTH);
+  if (!m) return false;
+  arena_init(&arena, nvm_default_allocator);
+  diag_sink_init(&sink, &arena, 20);
+  enum nvm_status status = parse_module(m, (const char *)w.bytes, w.at / 8, "test", 0, &sink);
+  if (status != NVM_OUT_OF_MEMORY) assert_int_equal(status, NVM_OK);
+  assert_int_equal(sink.error_count, 0);
+  arena_free(&arena);
+  module_destroy(m);
+  return status == NVM_OK;
+}
+
+static void out_of_memory_at_every_call(void **state) {
+  (void)state;
+  fail_everywhere(read_once);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_function),      cmocka_unit_test(byval_without_type),
+      cmocka_unit_test(variables),       cmocka_unit_test(damaged_everywhere),
+      cmocka_unit_test(refused_records), cmocka_unit_test(out_of_memory_at_every_call),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
