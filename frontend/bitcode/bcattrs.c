@@ -151,15 +151,17 @@ static struct nvm_attrset set_of(struct reader *r, const struct stream_group *g,
 static struct nvm_attrlist make_list(struct reader *r, const struct attribute_list *l,
                                      uint32_t type, uint32_t parameters) {
   struct nvm_attrset function = {0}, result = {0};
-  struct nvm_attrset *sets = arena_alloc(&r->p.scratch, (parameters + 1) * sizeof *sets);
-  for (uint32_t i = 0; sets && i < l->count; i++) {
+  if (!VEC_ROOM(&r->p.scratch, &r->sets, (uint64_t)parameters + 1)) return (struct nvm_attrlist){0};
+  struct nvm_attrset *sets = r->sets.data;
+  memset(sets, 0, parameters * sizeof *sets);
+  for (uint32_t i = 0; i < l->count; i++) {
     const struct stream_group *g = &r->groups.data[r->attribute_refs.data[l->first + i] - 1];
     struct nvm_attrset set = set_of(r, g, type);
     if (g->index == UINT32_MAX) function = set;
     else if (g->index == 0) result = set;
     else if (g->index <= parameters) sets[g->index - 1] = set;
   }
-  return attrlist_make(&r->p.m->attributes, function, result, sets, sets ? parameters : 0);
+  return attrlist_make(&r->p.m->attributes, function, result, sets, parameters);
 }
 
 bool bcattrs_list(struct reader *r, uint64_t list, uint32_t function_type, uint32_t arguments,

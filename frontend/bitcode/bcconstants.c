@@ -60,6 +60,7 @@ struct bcconstants {
   VEC(struct pending) pending; /* one a constant of the block; count 0: made */
   VEC(uint32_t) operands;      /* value ids */
   VEC(uint32_t) stack;
+  VEC(uint32_t) lengths; /* by value id, of constants with operands: parts when written out */
 };
 
 bool bcconstants_init(struct reader *r) {
@@ -327,6 +328,23 @@ static bool read_constant(struct reader *r, const struct bits_record *s) {
 
 /* ---- Constants with operands, at the end of the block ---- */
 
+/* The parts of the constant when written out: one that is used twice in each of several levels would
+ * be printed 2^levels times. False after an error. */
+static bool measure(struct reader *r, uint32_t id, const struct pending *c) {
+  struct bcconstants *t = r->constants;
+  uint64_t length = 1, limit = (UINT64_C(1) << 20) + r->bits.length;
+  for (uint32_t i = 0; i < c->count; i++) {
+    uint32_t operand = t->operands.data[c->first + i];
+    length += operand < t->lengths.count ? t->lengths.data[operand] + UINT64_C(1) : 1;
+  }
+  if (length > limit || length > UINT32_MAX)
+    return reader_fail(r, "a constant is too long when written out");
+  if (!VEC_RESERVE(&r->p.scratch, &t->lengths, (uint64_t)id + 1)) return false;
+  if (t->lengths.count <= id) t->lengths.count = id + 1;
+  t->lengths.data[id] = (uint32_t)length;
+  return true;
+}
+
 static bool is_constant(struct nvm_value v) {
   enum value_kind kind = value_kind(v);
   return kind == VALUE_CONST || kind == VALUE_GLOBAL || kind == VALUE_FUNCTION;
@@ -385,7 +403,7 @@ static bool make_tree(struct reader *r, uint32_t root) {
       if (!gather(r, c, &ready)) return false;
       if (!ready) continue;
       struct nvm_value v = make_pending(r, c);
-      if (value_is_none(v)) return false;
+      if (value_is_none(v) || !measure(r, id, c)) return false;
       r->values.data[id] = v;
     }
     t->stack.count--;
@@ -398,6 +416,8 @@ bool bcconstants_read(struct reader *r) {
   t->type = TYPE_NONE;
   t->first = r->values.count;
   t->pending.count = t->operands.count = 0;
+  while (t->lengths.count > t->first)
+    t->lengths.data[--t->lengths.count] = 0; /* other function's */
   if (t->first != r->value_count) return reader_fail(r, "constants after forward references");
   if (!reader_block(r, read_constant)) return false;
   for (uint32_t id = t->first; id < r->values.count; id++)

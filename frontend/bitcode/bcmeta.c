@@ -29,7 +29,6 @@ enum {
 
 static bool define(struct reader *r, struct nvm_meta meta) {
   struct bcmeta *t = r->meta;
-  t->defined++;
   return meta.index && VEC_PUSH(&r->p.scratch, &t->items, meta);
 }
 

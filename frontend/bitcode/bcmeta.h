@@ -16,8 +16,7 @@ struct meta_location {
 
 struct bcmeta {
   VEC(struct nvm_meta) items; /* by id; {0}: not defined yet */
-  uint32_t defined;
-  uint32_t module_count; /* ids of the module */
+  uint32_t module_count;      /* ids of the module */
   VEC(struct {
     uint32_t operand; /* of a node: index into the module's metadata operands */
     uint32_t id;

@@ -72,12 +72,23 @@ static bool is_lane(const struct reader *r, struct nvm_type type) {
   return kind >= TY_INT && kind <= TY_PTR;
 }
 
-/* Nesting without names is checked here, nesting by names when the module is complete. */
-static bool check_depth(struct reader *r, const struct stream_type *t) {
-  return t->depth <= PARSE_MAX_TYPE_NESTING || reader_fail(r, "a type is nested too deeply");
+enum { MAX_LENGTH = 1 << 20 };
+
+/* Notes that type `id` is a part of t. */
+static void add_part(const struct reader *r, struct stream_type *t, uint64_t id) {
+  const struct stream_type *part = &r->types.data[id];
+  if (part->depth >= t->depth) t->depth = part->depth;
+  t->length += part->length < MAX_LENGTH ? part->length + 1 : MAX_LENGTH;
+  if (t->length > MAX_LENGTH) t->length = MAX_LENGTH;
 }
 
-static uint32_t depth_of(const struct reader *r, uint64_t id) { return r->types.data[id].depth; }
+/* Nesting without names is checked here, nesting by names when the module is complete. A type that
+ * is used twice in each of several levels would be printed 2^levels times. */
+static bool check_parts(struct reader *r, struct stream_type *t) {
+  t->depth++;
+  return (t->depth <= PARSE_MAX_TYPE_NESTING && t->length < MAX_LENGTH) ||
+         reader_fail(r, "a type is nested too deeply");
+}
 
 static bool read_sequence(struct reader *r, const struct bits_record *s, struct stream_type *t) {
   if (!reader_needs(r, s, 2)) return false;
@@ -91,37 +102,36 @@ static bool read_sequence(struct reader *r, const struct bits_record *s, struct 
     return reader_fail(r, "the type of an array or vector is invalid");
   t->type = vector ? type_vector(&r->p.m->types, element, count)
                    : type_array(&r->p.m->types, element, count);
-  t->depth = vector ? 0 : depth_of(r, s->numbers[1]) + 1;
-  return check_depth(r, t);
+  add_part(r, t, s->numbers[1]);
+  return check_parts(r, t);
 }
 
-/* The types of the numbers from `first` on, in p.types; false after an error. */
+/* The types of the numbers from `first` on, in p.types, as parts of t; false after an error. */
 static bool read_members(struct reader *r, const struct bits_record *s, uint32_t first,
                          bool (*allowed)(const struct reader *r, struct nvm_type type),
-                         uint32_t *deepest) {
+                         struct stream_type *t) {
   r->p.types.count = 0;
   for (uint32_t i = first; i < s->count; i++) {
     struct nvm_type type = bctypes_get(r, s->numbers[i]);
     if (type.index == 0) return false;
     if (!allowed(r, type)) return reader_fail(r, "a member or parameter has an invalid type");
-    if (depth_of(r, s->numbers[i]) > *deepest) *deepest = depth_of(r, s->numbers[i]);
+    add_part(r, t, s->numbers[i]);
     if (!VEC_PUSH(&r->p.scratch, &r->p.types, type)) return false;
   }
   return true;
 }
 
 static bool read_struct(struct reader *r, const struct bits_record *s, struct stream_type *t) {
-  uint32_t deepest = 0;
-  if (!reader_needs(r, s, 1) || !read_members(r, s, 1, bctypes_is_object, &deepest)) return false;
+  if (!reader_needs(r, s, 1) || !read_members(r, s, 1, bctypes_is_object, t)) return false;
   if (s->code == CODE_STRUCT_NAMED) {
+    t->depth = t->length = 0;
     if (!(type_info(&r->p.m->types, t->type)->flags & TYPE_OPAQUE))
       return reader_fail(r, "a struct has two definitions");
     return type_set_body(&r->p.m->types, t->type, r->p.types.data, r->p.types.count,
                          s->numbers[0] != 0);
   }
   t->type = type_struct(&r->p.m->types, r->p.types.data, r->p.types.count, s->numbers[0] != 0);
-  t->depth = deepest + 1;
-  return check_depth(r, t);
+  return check_parts(r, t);
 }
 
 static bool is_parameter(const struct reader *r, struct nvm_type type) {
@@ -130,8 +140,7 @@ static bool is_parameter(const struct reader *r, struct nvm_type type) {
 }
 
 static bool read_function(struct reader *r, const struct bits_record *s, struct stream_type *t) {
-  uint32_t ignored = 0;
-  if (!reader_needs(r, s, 2) || !read_members(r, s, 2, is_parameter, &ignored)) return false;
+  if (!reader_needs(r, s, 2) || !read_members(r, s, 2, is_parameter, t)) return false;
   struct nvm_type result = bctypes_get(r, s->numbers[1]);
   enum type_kind kind = kind_of(r, result);
   if (result.index == 0) return false;
@@ -143,7 +152,7 @@ static bool read_function(struct reader *r, const struct bits_record *s, struct 
   t->members = s->count - 1;
   for (uint32_t i = 1; i < s->count; i++)
     if (!VEC_PUSH(&r->p.scratch, &r->type_members, (uint32_t)s->numbers[i])) return false;
-  return true;
+  return check_parts(r, t);
 }
 
 /* ---- Scalars ---- */
@@ -155,7 +164,6 @@ static bool read_pointer(struct reader *r, const struct bits_record *s, struct s
   if (space > PARSE_MAX_NUMBER || (typed && s->numbers[0] >= UINT32_MAX))
     return reader_fail(r, "the type of a pointer is invalid");
   t->pointee = typed ? (uint32_t)s->numbers[0] + 1 : 0;
-  r->is_typed |= typed;
   t->type = type_ptr(&r->p.m->types, (uint32_t)space);
   return true;
 }

@@ -17,6 +17,7 @@ struct stream_type {
   uint32_t pointee;        /* POINTER: type id + 1 */
   uint32_t first, members; /* FUNCTION: type ids of result and parameters in type_members */
   uint32_t depth;          /* nested unnamed aggregates */
+  uint32_t length;         /* parts when written out; a named struct counts as one */
 };
 
 struct attribute_list {
@@ -45,9 +46,7 @@ struct reader {
   uint64_t base;         /* byte offset of the stream in the input */
   uint64_t begin;        /* bit offset of the record being read */
   uint32_t version;      /* of the module block: 2 has a string table, 1 relative value ids */
-  bool is_typed;         /* the stream has typed pointers */
   struct nvm_text names; /* the string table */
-  uint64_t types_at, symbols_at; /* bit offsets of blocks that are read early; 0: none */
 
   VEC(struct stream_type) types;
   VEC(uint32_t) type_members;
@@ -56,6 +55,7 @@ struct reader {
   VEC(uint32_t) group_of; /* by group id: index + 1 */
   VEC(uint32_t) attribute_refs;
   VEC(struct attribute_list) lists;
+  VEC(struct nvm_attrset) sets; /* of the parameters of a list being made */
 
   VEC(struct nvm_str) sections, collectors, bundle_tags, meta_kinds;
   VEC(uint32_t) scopes; /* by number in the stream: MODULE's sync scope */

@@ -190,6 +190,34 @@ static void variables(void **state) {
   }
 }
 
+/* A type and a constant of 40 levels that contain the one below twice: 2^40 parts when printed. */
+static void written_out_too_long(void **state) {
+  (void)state;
+  for (int constants = 0; constants < 2; constants++) {
+    struct writer w;
+    struct result x;
+    uint64_t module = open_module(&w), at = open_types(&w);
+    for (uint64_t i = 0; i < 40; i++) {
+      if (constants) put_name(&w, 19, 'a' + i, "");
+      RECORD(&w, constants ? 20 : 18, 0, i ? i + 2 : 0, i ? i + 2 : 0);
+    }
+    close_inner(&w, at);
+    at = open_inner(&w, CONSTANTS);
+    RECORD(&w, 1, 0);
+    RECORD(&w, 4, 2);
+    for (uint64_t i = 0; i < 40; i++) {
+      RECORD(&w, 1, i + 3);
+      RECORD(&w, 7, i, i);
+    }
+    close_inner(&w, at);
+    close_block(&w, module, WIDTH);
+    read_stream(&x, &w);
+    assert_string_equal(x.message, constants
+                                       ? "invalid bitcode: a constant is too long when written out"
+                                       : "invalid bitcode: a type is nested too deeply");
+  }
+}
+
 /* Every word of the module cut off or set to ones: an error inside the bytes, or a module. */
 static void damaged_everywhere(void **state) {
   (void)state;
@@ -275,9 +303,13 @@ static void out_of_memory_at_every_call(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_function),      cmocka_unit_test(byval_without_type),
-      cmocka_unit_test(variables),       cmocka_unit_test(damaged_everywhere),
-      cmocka_unit_test(refused_records), cmocka_unit_test(out_of_memory_at_every_call),
+      cmocka_unit_test(a_function),
+      cmocka_unit_test(byval_without_type),
+      cmocka_unit_test(variables),
+      cmocka_unit_test(written_out_too_long),
+      cmocka_unit_test(damaged_everywhere),
+      cmocka_unit_test(refused_records),
+      cmocka_unit_test(out_of_memory_at_every_call),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
