@@ -328,8 +328,8 @@ static bool read_constant(struct reader *r, const struct bits_record *s) {
 
 /* ---- Constants with operands, at the end of the block ---- */
 
-/* The parts of the constant when written out: one that is used twice in each of several levels would
- * be printed 2^levels times. False after an error. */
+/* The parts of the constant when written out: if it is used twice in each of several levels, it is
+ * printed 2^levels times. False after an error. */
 static bool measure(struct reader *r, uint32_t id, const struct pending *c) {
   struct bcconstants *t = r->constants;
   uint64_t length = 1, limit = (UINT64_C(1) << 20) + r->bits.length;
