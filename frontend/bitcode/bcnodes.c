@@ -138,15 +138,16 @@ static bool add_field(struct reader *r, const struct row *f, uint64_t number) {
 
 /* ---- Older layouts ---- */
 
-/* Before LLVM 8: words for what is a set of flags now. */
-static void update_subprogram(uint64_t *n) {
-  if (!(n[0] & 4)) {
-    uint64_t flags = (n[11] & 3) | (n[7] & 1) << 2 | (n[8] & 1) << 3 | (n[14] & 1) << 4;
-    uint64_t old[MAX_NUMBERS];
-    for (uint32_t i = 0; i < MAX_NUMBERS; i++) old[i] = n[i];
-    n[7] = old[9], n[8] = old[10], n[9] = flags, n[10] = old[12], n[11] = old[13];
-    for (uint32_t i = 12; i <= 17; i++) n[i] = old[i + 3];
-  }
+/* Before LLVM 8: words for what is a set of flags now. Without the flag 2 there is a function (or
+ * nothing, in records of 18 numbers) in place of the unit. */
+static void update_subprogram(uint64_t *n, uint32_t count) {
+  if (n[0] & 4) return;
+  uint64_t flags = (n[11] & 3) | (n[7] & 1) << 2 | (n[8] & 1) << 3 | (n[14] & 1) << 4;
+  uint64_t old[MAX_NUMBERS];
+  for (uint32_t i = 0; i < MAX_NUMBERS; i++) old[i] = n[i];
+  n[7] = old[9], n[8] = old[10], n[9] = flags, n[10] = old[12], n[11] = old[13];
+  n[12] = n[0] & 2 ? old[15] : 0;
+  for (uint32_t i = 13; i <= 17; i++) n[i] = old[i + (count == 18 ? 2 : 3)];
 }
 
 static void remove_number(uint64_t *n, uint32_t k) {
@@ -167,7 +168,7 @@ static void update(const struct bits_record *s, uint64_t *n) {
     case CODE_COMPILE_UNIT:
       if (s->count <= 16) n[16] = 1; /* splitDebugInlining */
       break;
-    case CODE_SUBPROGRAM: update_subprogram(n); break;
+    case CODE_SUBPROGRAM: update_subprogram(n, s->count); break;
     case CODE_NAMESPACE:
       if (s->count >= 5) n[2] = n[3]; /* scope, file, name, line */
       n[3] = n[0] >> 1 & 1;
@@ -182,7 +183,8 @@ static void update(const struct bits_record *s, uint64_t *n) {
       insert_number(n, 10, 0);
       break;
     case CODE_LOCAL_VAR:
-      if (!(n[0] & 2) && s->count > 8) n[8] = 0;
+      if (!(n[0] & 2) && s->count > 8) remove_number(n, 1); /* a tag, before LLVM 4 */
+      if (!(n[0] & 2)) n[8] = 0;
       break;
     default: break;
   }

@@ -130,6 +130,22 @@ static void a_function(void **state) {
                          "}\n"));
 }
 
+/* The same stream after the header of a wrapper, and before padding. */
+static void a_wrapped_stream(void **state) {
+  (void)state;
+  struct writer w, wrapped = {.at = 0};
+  struct result plain, x;
+  close_block(&w, write_function(&w), WIDTH);
+  read_stream(&plain, &w);
+  const uint64_t header[] = {0x0B17C0DE, 0, 20, w.at / 8, 0};
+  for (int i = 0; i < 5; i++) put(&wrapped, header[i], 32);
+  for (uint64_t i = 0; i < w.at / 8; i++) put(&wrapped, w.bytes[i], 8);
+  wrapped.at += 96;
+  read_stream(&x, &wrapped);
+  assert_string_equal(x.message, "");
+  assert_string_equal(x.text, plain.text);
+}
+
 /* byval of LLVM 11 and older has no type: it is that of the typed pointer. */
 static void byval_without_type(void **state) {
   (void)state;
@@ -303,13 +319,10 @@ static void out_of_memory_at_every_call(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_function),
-      cmocka_unit_test(byval_without_type),
-      cmocka_unit_test(variables),
-      cmocka_unit_test(written_out_too_long),
-      cmocka_unit_test(damaged_everywhere),
-      cmocka_unit_test(refused_records),
-      cmocka_unit_test(out_of_memory_at_every_call),
+      cmocka_unit_test(a_function),           cmocka_unit_test(a_wrapped_stream),
+      cmocka_unit_test(byval_without_type),   cmocka_unit_test(variables),
+      cmocka_unit_test(written_out_too_long), cmocka_unit_test(damaged_everywhere),
+      cmocka_unit_test(refused_records),      cmocka_unit_test(out_of_memory_at_every_call),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
