@@ -147,7 +147,7 @@ static bool read_attachment(struct reader *r, const struct bits_record *s) {
   if (k) inst = r->function->insts.data[s->numbers[0]].index;
   for (; k < s->count; k += 2) {
     struct nvm_str kind = bcmeta_kind(r, s->numbers[k]);
-    struct nvm_meta node = bcmeta_get(r, s->numbers[k + 1]);
+    struct nvm_meta node = bcmeta_node(r, s->numbers[k + 1]);
     if (kind.index == 0 || node.index == 0) return false;
     if (inst && text_is(module_text(r->p.m, kind), "dbg")) f->locations.data[inst] = node;
     else if (!module_attach(r->p.m, inst ? &f->attachments.data[inst] : &f->symbol.attachments,

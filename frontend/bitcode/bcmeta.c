@@ -38,6 +38,13 @@ struct nvm_meta bcmeta_get(struct reader *r, uint64_t id) {
   return (struct nvm_meta){0};
 }
 
+struct nvm_meta bcmeta_node(struct reader *r, uint64_t id) {
+  struct nvm_meta meta = bcmeta_get(r, id);
+  if (meta.index == 0 || meta_as_node(&r->p.m->metadata, meta)) return meta;
+  reader_fail(r, "expected a metadata node");
+  return (struct nvm_meta){0};
+}
+
 /* ---- Nodes ---- */
 
 bool bcmeta_field(struct reader *r, const char *key, struct nvm_meta meta) {
@@ -231,7 +238,7 @@ static bool read_location(struct reader *r, const struct bits_record *s) {
 static bool read_named(struct reader *r, const struct bits_record *s) {
   struct bcmeta *t = r->meta;
   for (uint32_t i = 0; i < s->count; i++) {
-    struct nvm_meta meta = bcmeta_get(r, s->numbers[i]);
+    struct nvm_meta meta = bcmeta_node(r, s->numbers[i]);
     if (meta.index == 0 || !bcmeta_field(r, NULL, meta)) return false;
   }
   bool added = meta_add_named(&r->p.m->metadata, t->name, t->metas.data, t->metas.count);
@@ -266,7 +273,7 @@ static bool read_declaration_attachment(struct reader *r, const struct bits_reco
   if (value_is_none(v)) return reader_fail(r, "an attachment to an undefined symbol");
   for (uint32_t i = 1; i + 1 < s->count; i += 2) {
     struct nvm_str kind = bcmeta_kind(r, s->numbers[i]);
-    struct nvm_meta node = bcmeta_get(r, s->numbers[i + 1]);
+    struct nvm_meta node = bcmeta_node(r, s->numbers[i + 1]);
     if (kind.index == 0 || node.index == 0 ||
         !module_attach(r->p.m, &module_symbol(r->p.m, v)->attachments, kind, node))
       return false;

@@ -38,6 +38,8 @@ bool bcmeta_read(struct reader *r);
 bool bcmeta_read_kinds(struct reader *r);
 /* The metadata with that id; {0} after an error. */
 struct nvm_meta bcmeta_get(struct reader *r, uint64_t id);
+/* The same if it is a node. */
+struct nvm_meta bcmeta_node(struct reader *r, uint64_t id);
 /* The node of a location; equal ones are one node. {0} after an error. */
 struct nvm_meta bcmeta_location(struct reader *r, const struct meta_location *l);
 /* The name of an attachment's kind; {0} after an error. */
