@@ -208,7 +208,7 @@ static void finish(struct parser *p) {
 }
 
 static enum nvm_status parse_bitcode(struct parser *p) {
-  if (!names_init(p) || !types_init(p)) return NVM_OUT_OF_MEMORY;
+  if (!names_init(p) || !types_init(p) || !attrs_init(p)) return NVM_OUT_OF_MEMORY;
   bcmodule_read(p);
   if (state_out_of_memory(p)) return NVM_OUT_OF_MEMORY;
   return p->refused ? NVM_REFUSED : p->stop ? NVM_BUG : NVM_OK;

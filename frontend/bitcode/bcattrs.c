@@ -38,7 +38,8 @@ static bool read_string_attribute(struct reader *r, const struct bits_record *s,
                                   bool has_value) {
   struct nvm_attr a = {.id = ATTR_UNKNOWN, .payload = ATTR_STRING, .has_value = has_value};
   if (!read_text(r, s, k, &a.str) || (has_value && !read_text(r, s, k, &a.str2))) return false;
-  return VEC_PUSH(&r->p.scratch, &r->p.attributes, a);
+  attrs_merge(&r->p, &a);
+  return !r->p.scratch.failed;
 }
 
 /* A kind without text or type, with a number or (flags: 0) without. */
@@ -74,7 +75,8 @@ static bool read_kind(struct reader *r, const struct bits_record *s, uint32_t *k
   } else {
     ok = read_plain(r, &a, number);
   }
-  return ok && VEC_PUSH(&r->p.scratch, &r->p.attributes, a);
+  if (ok) attrs_merge(&r->p, &a);
+  return ok && !r->p.scratch.failed;
 }
 
 static bool read_attributes(struct reader *r, const struct bits_record *s) {

@@ -39,6 +39,7 @@ static void put_fields(struct textbuf *b, enum dwarf_kind kind, uint64_t *bits) 
   *bits &= ~(kind == DWARF_FLAGS ? UINT64_C(0x30003) : UINT64_C(3));
 }
 
+/* A set with an unknown bit has no name as a whole. */
 static bool put_set(struct textbuf *b, enum dwarf_kind kind, uint64_t bits) {
   if (bits == 0) return false;
   put_fields(b, kind, &bits);
@@ -48,8 +49,7 @@ static bool put_set(struct textbuf *b, enum dwarf_kind kind, uint64_t bits) {
     put_word(b, kind, row->name);
     bits &= ~(uint64_t)row->number;
   }
-  if (bits) textbuf_format(b, b->length ? " | %U" : "%U", bits);
-  return true;
+  return bits == 0;
 }
 
 /* ---- Numbers with one name ---- */

@@ -237,6 +237,7 @@ static bool read_location(struct reader *r, const struct bits_record *s) {
 
 static bool read_named(struct reader *r, const struct bits_record *s) {
   struct bcmeta *t = r->meta;
+  if (t->name.index == 0) return reader_fail(r, "named metadata without a name");
   for (uint32_t i = 0; i < s->count; i++) {
     struct nvm_meta meta = bcmeta_node(r, s->numbers[i]);
     if (meta.index == 0 || !bcmeta_field(r, NULL, meta)) return false;

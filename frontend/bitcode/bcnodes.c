@@ -234,7 +234,7 @@ static bool read_expression(struct reader *r, const struct bits_record *s) {
     }
     i += size;
   }
-  return bcmeta_finish(r, "DIExpression", s->numbers[0] & 1, true);
+  return bcmeta_finish(r, "DIExpression", false, true);
 }
 
 /* Bounds as numbers in the record: before LLVM 11 (version 1: the lower one, 0: both). */
