@@ -95,7 +95,7 @@ static bool same_key(const struct nvm_attr *a, const struct nvm_attr *b) {
 
 /* Adds to p->attributes, or replaces the attribute with the same key. The index of each key is
  * cached; a stale one from an earlier set is detected by comparing keys. */
-void attrs_merge(struct parser *p, const struct nvm_attr *a) {
+static void merge(struct parser *p, const struct nvm_attr *a) {
   uint64_t key = a->id != ATTR_UNKNOWN ? a->id : (uint64_t)ATTR_ID_COUNT + a->str.index;
   if (!VEC_RESERVE(&p->scratch, &p->attrs->attribute_places, key + 1)) return;
   uint32_t *place = &p->attrs->attribute_places.data[key];
@@ -158,7 +158,7 @@ static void merge_group(struct parser *p, uint32_t number) {
     struct attrset_info info = p->m->attributes.sets.data[g->set.index];
     for (uint32_t i = 0; i < info.count; i++) {
       struct nvm_attr a = p->m->attributes.attrs.data[info.first + i];
-      if (a.id != ATTR_ALIGN) attrs_merge(p, &a);
+      if (a.id != ATTR_ALIGN) merge(p, &a);
     }
   }
 }
@@ -197,7 +197,7 @@ void attrs_finish(struct parser *p) {
     for (uint32_t i = 0; i < info.count; i++) {
       struct nvm_attr a = t->attrs.data[info.first + i];
       if (a.payload == ATTR_GROUP_REFERENCE) merge_group(p, (uint32_t)a.number);
-      else attrs_merge(p, &a);
+      else merge(p, &a);
     }
     expanded += p->attributes.count;
     if (expanded > PARSE_MAX_EXPANDED) {

@@ -13,8 +13,6 @@ void attrs_type(struct parser *p, const struct token *t, const struct written_ty
 void attrs_text(struct parser *p, const struct token *t);
 void attrs_string(struct parser *p, const struct token *key, const struct token *value);
 void attrs_group(struct parser *p, const struct token *t);
-/* Adds an attribute to those read, or replaces the one with the same key. */
-void attrs_merge(struct parser *p, const struct nvm_attr *a);
 /* The set of the attributes read since the last call. `pointee`: of the parameter, for older
  * byval; TYPE_NONE otherwise. */
 struct nvm_attrset attrs_close(struct parser *p, struct nvm_type pointee);

@@ -38,8 +38,7 @@ static bool read_string_attribute(struct reader *r, const struct bits_record *s,
                                   bool has_value) {
   struct nvm_attr a = {.id = ATTR_UNKNOWN, .payload = ATTR_STRING, .has_value = has_value};
   if (!read_text(r, s, k, &a.str) || (has_value && !read_text(r, s, k, &a.str2))) return false;
-  attrs_merge(&r->p, &a);
-  return !r->p.scratch.failed;
+  return VEC_PUSH(&r->p.scratch, &r->p.attributes, a);
 }
 
 /* A kind without text or type, with a number or (flags: 0) without. */
@@ -75,8 +74,7 @@ static bool read_kind(struct reader *r, const struct bits_record *s, uint32_t *k
   } else {
     ok = read_plain(r, &a, number);
   }
-  if (ok) attrs_merge(&r->p, &a);
-  return ok && !r->p.scratch.failed;
+  return ok && VEC_PUSH(&r->p.scratch, &r->p.attributes, a);
 }
 
 static bool read_attributes(struct reader *r, const struct bits_record *s) {
@@ -107,8 +105,7 @@ static bool read_group(struct reader *r, const struct bits_record *s) {
   r->p.attributes.count = 0;
   if (!read_attributes(r, s)) return false;
   struct stream_group g = {.index = (uint32_t)s->numbers[1], .typeless = is_typeless(&r->p)};
-  g.set = attrset_make(&r->p.m->attributes, r->p.attributes.data, r->p.attributes.count);
-  r->p.attributes.count = 0;
+  g.set = attrs_close(&r->p, TYPE_NONE);
   uint32_t number = (uint32_t)s->numbers[0];
   if (!VEC_PUSH(&r->p.scratch, &r->groups, g) ||
       !VEC_RESERVE(&r->p.scratch, &r->group_of, (uint64_t)number + 1))

@@ -51,6 +51,13 @@ struct result {
   uint64_t place;    /* its byte */
 };
 
+/* What fits, and a NUL. */
+static void copy_text(char *to, size_t room, const char *bytes, size_t length) {
+  if (length > room - 1) length = room - 1;
+  memcpy(to, bytes, length);
+  to[length] = '\0';
+}
+
 static void read_bytes(struct result *x, const unsigned char *bytes, uint64_t length) {
   *x = (struct result){.place = 0};
   struct nvm_module *m = new_module();
@@ -62,9 +69,10 @@ static void read_bytes(struct result *x, const unsigned char *bytes, uint64_t le
   enum nvm_status status = parse_module(m, (const char *)bytes, length, "test", 0, &sink);
   if (status == NVM_OK) status = verify_module(m, &sink, 0);
   if (status == NVM_OK) status = print_module(m, &out);
-  if (status == NVM_OK) memcpy(x->text, out.bytes, out.length);
+  if (status == NVM_OK) copy_text(x->text, sizeof x->text, out.bytes, out.length);
   if (sink.list.count) {
-    memcpy(x->message, sink.list.data[0].message.bytes, sink.list.data[0].message.length);
+    const struct nvm_text message = sink.list.data[0].message;
+    copy_text(x->message, sizeof x->message, message.bytes, message.length);
     x->place = sink.list.data[0].range.begin;
   }
   assert_int_equal(status, sink.error_count ? NVM_REFUSED : NVM_OK);
