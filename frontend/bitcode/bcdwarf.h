@@ -19,8 +19,8 @@ enum dwarf_kind {
   DWARF_KIND_COUNT,
 };
 
-/* Writes the name of a number: DW_TAG_member, FullDebug, DIFlagA | DIFlagB. False, with no use of what
- * was written, if it has none. */
+/* Writes the name of a number: DW_TAG_member, FullDebug, DIFlagA | DIFlagB. False if it has none;
+ * what was written is then of no use. */
 bool bcdwarf_name(struct textbuf *b, enum dwarf_kind kind, uint64_t number);
 /* The numbers that an operation of an expression takes, with its own. */
 uint32_t bcdwarf_operation_size(uint64_t operation);
