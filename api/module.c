@@ -39,9 +39,7 @@ struct nvm_module *module_of_handle(const struct nvmini_module *module) {
   return module->ir;
 }
 
-bool module_is_text(const struct nvmini_module *module) {
-  return module->is_text;
-}
+bool module_is_text(const struct nvmini_module *module) { return module->is_text; }
 
 void nvmini_release(struct nvmini_module *module) {
   if (module == NULL) return;
