@@ -81,7 +81,7 @@ GENERATED_CFLAGS := -Wno-switch-enum -Wno-unused -Wno-sign-compare -Wno-implicit
 
 # ---- Sources ------------------------------------------------------------------------------------
 
-LIBRARY_FOLDERS := support ir target analysis frontend frontend/bitcode ptx \
+LIBRARY_FOLDERS := support ir target analysis frontend frontend/bitcode mathlib ptx \
   opt opt/scalar opt/memory opt/cfg opt/loop opt/interprocedural opt/gpu opt/vectorize codegen sim sim/machine sim/ptx sim/ir api
 LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),$(wildcard $d/*.c))
 DRIVER_SOURCES := $(wildcard driver/*.c driver/*/*.c)
@@ -90,7 +90,7 @@ DRIVER_SOURCES := $(wildcard driver/*.c driver/*/*.c)
 # tools/gen/gen_NAME*.c, with what generators share, become build/gen/bin/gen_NAME and runs as
 # `gen_NAME TABLE build/gen`, or, where it knows requirements by name, `gen_NAME TABLE NAMES build/gen`.
 
-GENERATORS := target intrinsics ptx combine
+GENERATORS := target intrinsics ptx combine mathlib
 GENERATOR_target := tools/gen/gen_target.c target/nvptx.def
 GENERATES_target := nvptx_tables.h nvptx_tables.inc
 GENERATOR_intrinsics := tools/gen/gen_intrinsics.c ir/intrinsics.def target/nvptx.def
@@ -99,6 +99,8 @@ GENERATOR_ptx := tools/gen/gen_ptx.c ptx/ops.def target/nvptx.def
 GENERATES_ptx := ptx_ops.h ptx_ops.inc
 GENERATOR_combine := tools/gen/gen_combine.c opt/scalar/combine.rules
 GENERATES_combine := combine.inc
+GENERATOR_mathlib := tools/gen/gen_mathlib.c mathlib/functions.txt $(sort $(wildcard mathlib/*.nvir))
+GENERATES_mathlib := mathlib.inc
 
 # A generator without its source or table is left out.
 present = $(if $(word 2,$(wildcard $(GENERATOR_$1))),$1)
@@ -182,14 +184,15 @@ define generator_rules
 $G/bin/gen_$1: $(wildcard $(patsubst %.c,%*.c,$(word 1,$(GENERATOR_$1)))) target/requirement.c tools/gen/gen_table.c | $G/bin
 	@echo '  GEN $$@'
 	$$(Q)$$(CC) $$(GENERATOR_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$(filter %.c,$$^)
-$G/$1.stamp: $G/bin/gen_$1 $(wordlist 2,9,$(GENERATOR_$1))
+$G/$1.stamp: $G/bin/gen_$1 $(wordlist 2,99,$(GENERATOR_$1))
 	@echo '  RUN gen_$1'
-	$$(Q)$G/bin/gen_$1 $(wordlist 2,9,$(GENERATOR_$1)) $G
+	$$(Q)$G/bin/gen_$1 $(wordlist 2,99,$(GENERATOR_$1)) $G
 	@touch $$@
 $(addprefix $G/,$(GENERATES_$1)): $G/$1.stamp
 	@test -f $$@ || { rm -f $$<; echo "gen_$1 did not write $$@"; exit 1; }
 endef
 $(foreach g,$(PRESENT_GENERATORS),$(eval $(call generator_rules,$g)))
+$G/mathlib.stamp: mathlib # whose time says that a file was added or removed
 
 need = @command -v $1 >/dev/null 2>&1 || \
   { echo 'nvmini: $1 is needed to build and is not installed; `make setup` installs it' >&2; exit 1; }

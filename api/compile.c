@@ -5,6 +5,7 @@
 #include "frontend/link.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "mathlib/mathlib.h"
 #include "opt/interprocedural/constructors.h"
 #include "opt/interprocedural/internalize.h"
 #include "opt/memory/expand_masked.h"
@@ -91,6 +92,12 @@ static bool is_program(const struct nvmini_context *c, const struct nvm_module *
   return !c->passes.pipeline.bytes && *c->level != '0' && internalize_is_program(m);
 }
 
+/* Calls of mathematical functions get their definitions unless --mathlib=off. */
+static enum nvm_status link_mathematics(struct nvmini_module *m, struct diag_sink *sink) {
+  if (!m->context->no_mathlib) return mathlib_link(m->ir, sink);
+  return link_math(m->ir, NULL, NULL) ? NVM_OK : NVM_OUT_OF_MEMORY;
+}
+
 /* Verifies, then runs the passes of the options or of the level. */
 static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm_target *target,
                                        struct diag_sink *sink, struct pass_result *result) {
@@ -101,8 +108,9 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   const struct nvm_function *only;
   if (status != NVM_OK) return status;
   if (!module_only_function(m, sink, &only)) return NVM_REFUSED;
+  status = link_mathematics(m, sink);
+  if (status != NVM_OK) return status;
   if (is_program(c, m->ir) && !internalize(m->ir)) return NVM_OUT_OF_MEMORY;
-  if (!link_math(m->ir, m->ir)) return NVM_OUT_OF_MEMORY;
   struct nvm_text triple = module_text(m->ir, m->ir->triple);
   if (!m->ir->has_layout)
     datalayout_adopt(&m->ir->layout, triple_pointer_bits(triple.bytes, triple.length), target);

@@ -48,6 +48,7 @@ struct nvmini_context {
   uint32_t error_limit;
   struct diag_policy warnings;
   bool verbose;        /* --asm-verbose */
+  bool no_mathlib;     /* --mathlib=off */
   uint8_t scope;       /* enum scope */
   uint8_t triple_rule; /* enum triple_rule */
 };

@@ -168,6 +168,7 @@ static enum nvmini_status set_option(struct nvmini_context *c, enum option o, co
     case OPT_WHOLE_PROGRAM: return c->scope = SCOPE_PROGRAM, NVMINI_OK;
     case OPT_DEVICE_C: return c->scope = SCOPE_MODULE, NVMINI_OK;
     case OPT_TRIPLES: return set_triples(c, value);
+    case OPT_MATHLIB: return c->no_mathlib = strcmp(value, "off") == 0, NVMINI_OK;
     case OPT_ASM_VERBOSE: return set_flag(&c->verbose);
     case OPT_WARNING: return set_warning(c, value);
     case OPT_WARNINGS_AS_ERRORS: return set_flag(&c->warnings.errors);

@@ -541,7 +541,7 @@ enum nvm_status link_modules(struct nvm_module *into, const struct nvm_module *f
   arena_init(&l.scratch, into->arena.allocator);
   check_all(&l);
   bool refused = sink->error_count > errors;
-  if (!refused && only_needed && !link_math(into, from)) l.failed = true;
+  if (!refused && only_needed && !link_math(into, link_module_has_math, from)) l.failed = true;
   if (!refused && link_map_init(&l)) {
     link_header(&l);
     find_common_attributes(&l);

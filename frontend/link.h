@@ -25,10 +25,15 @@ enum { LINK_SOURCE_FROM = 1 };
 enum nvm_status link_modules(struct nvm_module *into, const struct nvm_module *from,
                              bool only_needed, struct diag_sink *sink);
 
+/* Whether the library has a function of `count` arguments of that type, which is also its result's.
+ */
+typedef bool link_has_math(const void *library, struct nvm_text name, enum type_kind type,
+                           uint32_t count);
 /* Makes calls of mathematical intrinsics that PTX has no instruction for (llvm.sin.f64) calls of
- * the functions that `library`, or `into` itself, has for them (@__nv_sin); they are declared in
- * `into` if need be. Those that neither has stay. Both modules may be the same. False when out of
- * memory. */
-bool link_math(struct nvm_module *into, const struct nvm_module *library);
+ * the functions that `into`, or a library, has for them (@__nv_sin); they are declared in `into` if
+ * need be. Those that neither has stay. `has` may be NULL: no library. False when out of memory. */
+bool link_math(struct nvm_module *into, link_has_math *has, const void *library);
+/* Of a library that is a module. */
+link_has_math link_module_has_math;
 
 #endif

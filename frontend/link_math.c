@@ -67,9 +67,20 @@ static struct nvm_value find(const struct nvm_module *m, struct nvm_text name) {
   return s.index ? module_find_symbol(m, s) : VALUE_NULL;
 }
 
+bool link_module_has_math(const void *library, struct nvm_text name, enum type_kind type,
+                          uint32_t count) {
+  const struct nvm_module *m = library;
+  return suits(m, find(m, name), type, count);
+}
+
+struct math_library {
+  link_has_math *has;
+  const void *state;
+};
+
 /* The scalar function __nv_BASE of `m`, declared if only the library has it; VALUE_NULL if neither
  * does. */
-static struct nvm_value math_function(struct nvm_module *m, const struct nvm_module *library,
+static struct nvm_value math_function(struct nvm_module *m, const struct math_library *library,
                                       const char *base, struct nvm_type scalar, uint32_t count) {
   enum type_kind kind = type_kind(&m->types, scalar);
   char bytes[32] = "__nv_";
@@ -78,7 +89,7 @@ static struct nvm_value math_function(struct nvm_module *m, const struct nvm_mod
   if (kind == TY_FLOAT) bytes[name.length++] = 'f';
   struct nvm_value ours = find(m, name);
   if (!value_is_none(ours)) return suits(m, ours, kind, count) ? ours : VALUE_NULL;
-  if (!suits(library, find(library, name), kind, count)) return VALUE_NULL;
+  if (!library->has || !library->has(library->state, name, kind, count)) return VALUE_NULL;
   ours = module_add_function(m, strtab_intern(&m->strings, name.bytes, name.length));
   if (value_is_none(ours)) return ours;
   struct nvm_function *f = module_function(m, ours);
@@ -179,7 +190,7 @@ static void call_for_each(struct math_call *c, const struct nvm_value callees[2]
 }
 
 static void link_call(struct nvm_function *f, struct nvm_inst_id i,
-                      const struct nvm_module *library) {
+                      const struct math_library *library) {
   struct nvm_module *m = f->module;
   const struct nvm_inst *inst = function_inst(f, i);
   struct nvm_value callee = call_callee(f, inst), functions[2];
@@ -210,7 +221,8 @@ static void link_call(struct nvm_function *f, struct nvm_inst_id i,
   else call_library(&c);
 }
 
-bool link_math(struct nvm_module *into, const struct nvm_module *library) {
+bool link_math(struct nvm_module *into, link_has_math *has, const void *library) {
+  const struct math_library from = {has, library};
   bool any = false;
   for (uint32_t n = 1; n < into->functions.count && !any; n++)
     any = row_of(into->functions.data[n]->intrinsic) != NULL;
@@ -218,7 +230,7 @@ bool link_math(struct nvm_module *into, const struct nvm_module *library) {
     struct nvm_function *f = into->functions.data[n];
     FOR_EACH_BLOCK (f, b)
       FOR_EACH_INST (f, b, i)
-        if (function_inst(f, i)->op == OP_CALL) link_call(f, i, library);
+        if (function_inst(f, i)->op == OP_CALL) link_call(f, i, &from);
   }
   return !module_out_of_memory(into);
 }

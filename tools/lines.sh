@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 core="support ir analysis target frontend ptx opt codegen api include"
-others="sim driver tools samples runtime-tests"
+others="mathlib sim driver tools samples runtime-tests"
 
 # count FOLDER: lines of its tracked text files.
 count() {

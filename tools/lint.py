@@ -37,8 +37,9 @@ LAYERS = {
     "codegen": ["support", "ir", "target", "ptx", "analysis"],
     "sim": ["support", "ir", "target", "ptx", "analysis"],
     "include": [],
-    "api": ["support", "ir", "target", "analysis", "ptx", "frontend", "opt", "codegen", "sim", "include"],
-    "driver": ["support", "ir", "target", "analysis", "ptx", "frontend", "opt", "codegen", "sim", "include", "api"],
+    "mathlib": ["support", "ir", "frontend"],
+    "api": ["support", "ir", "target", "analysis", "ptx", "frontend", "mathlib", "opt", "codegen", "sim", "include"],
+    "driver": ["support", "ir", "target", "analysis", "ptx", "frontend", "mathlib", "opt", "codegen", "sim", "include", "api"],
 }
 LIBRARY = [folder for folder in LAYERS if folder not in ("include", "driver")]
 # Headers that are included by name alone: those made by generators, and the public one.
@@ -46,7 +47,7 @@ FOLDER_OF = {
     "nvmini.h": "include", "parser.h": "frontend",
     "nvptx_tables.h": "target", "nvptx_tables.inc": "target",
     "intrinsics.h": "ir", "intrinsics.inc": "support",  # has parts for ir, ptx and codegen
-    "combine.inc": "opt",
+    "combine.inc": "opt", "mathlib.inc": "mathlib",
     "ptx_ops.h": "ptx", "ptx_ops.inc": "ptx", "ptx_parser.h": "ptx",
 }
 # Memory, strings, arithmetic: nothing that prints, exits, opens, depends on the locale or keeps

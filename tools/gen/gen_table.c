@@ -201,8 +201,7 @@ static bool write_file(const char *path, void (*write)(FILE *)) {
   return fclose(out) == 0 && good;
 }
 
-/* Files are written to temporary names and renamed. */
-static int write_files(const char *folder, const struct generator *g) {
+int gen_write_files(const char *folder, const struct generator *g) {
   char path[2][1024], new_path[2][1100];
   int count = g->files[1].name ? 2 : 1;
   bool good = true;
@@ -234,5 +233,5 @@ int gen_main(int argc, char **argv, const struct generator *g) {
     return 1;
   }
   if (gen_table.faults == 0 && g->finish) g->finish();
-  return gen_table.faults ? 1 : write_files(argv[argc - 1], g);
+  return gen_table.faults ? 1 : gen_write_files(argv[argc - 1], g);
 }

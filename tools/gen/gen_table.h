@@ -43,6 +43,10 @@ struct generator {
  * also continues a row. Returns the exit status: 1 for errors, 2 for wrong usage. */
 int gen_main(int argc, char **argv, const struct generator *generator);
 
+/* Writes the generator's files, to temporary names that are then renamed. Returns the exit status.
+ */
+int gen_write_files(const char *folder, const struct generator *generator);
+
 /* Prints `file:line: error: …` to standard error, up to GEN_MAX_FAULTS times. */
 void gen_fault(const char *format, ...);
 void gen_fault_at(int line, const char *format, ...);
