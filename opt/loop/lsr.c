@@ -9,22 +9,26 @@
  *            the group's first access in the first iteration (its computation is copied to the
  *            preheader, with the start values of the loop's phis), and advances by the stride, a
  *            number or an invariant value. A group without an access in every iteration needs at
- *            least MIN_CONDITIONAL accesses.
+ *            least MIN_CONDITIONAL accesses. Then integer sums in every iteration that are affine
+ *            modulo 2^width become phis too, if that saves at least MIN_SAVED instructions: an
+ *            index that may wrap has to be extended in each iteration, but not to be computed.
  * Requires:  loop-simplify; vectorization before it; unrolling, combine and dce afterwards.
  * Preserves: control flow, LCSSA form.
  * Cost:      linear; at most MAX_POINTERS groups per loop, which also bounds the registers (two
  *            each).
- * Omits:     single conditional accesses; sums that are not addresses; exit tests; more than
- *            MAX_RELATIVES pointers that are a stride apart.
+ * Omits:     single conditional accesses and sums; exit tests; more than MAX_RELATIVES pointers
+ *            that are a stride apart.
  * Tests:     check/opt/lsr-*. */
 #include "analysis/scev.h"
 #include "ir/build.h"
 #include "analysis/effects.h"
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
+#include "opt/rewrite.h"
 
 enum { MAX_POINTERS = 12, MAX_COPIED = 24, MAX_OFFSET = 1 << 20, MIN_CONDITIONAL = 2 };
 enum { MAX_RELATIVES = 2 }; /* pointers that are a stride apart */
+enum { MAX_SUMS = 4, MIN_SAVED = 2 };
 
 struct group {
   struct scev form;               /* of the first access */
@@ -40,6 +44,11 @@ struct access {
   int64_t constant;
 };
 
+struct sum {
+  struct scev form; /* of the phi */
+  struct nvm_value phi;
+};
+
 struct reducer {
   struct nvm_function *f;
   struct pass_env *env;
@@ -51,7 +60,20 @@ struct reducer {
   struct group groups[MAX_POINTERS];
   uint32_t group_count, copied;
   VEC(struct access) accesses;
+  struct sum sums[MAX_SUMS];
+  uint32_t sum_count;
+  struct part *parts; /* by instruction of the function before the pass */
+  uint32_t part_count;
+  struct rewrite rewrite;
   bool changed;
+};
+
+/* What is known of an instruction as a part of sums. */
+struct part {
+  uint32_t dead_uses; /* uses by instructions of the loop that are dead */
+  uint32_t saved;     /* instructions of the loop that compute only it; 0: not affine */
+  bool is_inner;      /* it counts as a part of its user */
+  bool is_kept;       /* a value of the next iteration, or compared to leave the loop */
 };
 
 /* Whether v is an advancing pointer, or a constant offset from one. */
@@ -226,6 +248,139 @@ static void use_pointers(struct reducer *r) {
   }
 }
 
+/* --- integer sums ----------------------------------------------------------------------------- */
+
+static struct part *part_of(struct reducer *r, struct nvm_value v) {
+  bool is_old = value_kind(v) == VALUE_INST && value_index(v) < r->part_count;
+  return is_old ? &r->parts[value_index(v)] : NULL;
+}
+
+static uint32_t live_uses(const struct reducer *r, struct nvm_inst_id i) {
+  uint32_t uses = r->f->uses.data[i.index];
+  return i.index < r->part_count ? uses - r->parts[i.index].dead_uses : uses;
+}
+
+static void keep(struct reducer *r, struct nvm_value v) {
+  struct part *p = part_of(r, v);
+  if (p) p->is_kept = true;
+}
+
+/* Visits a block after those that use its values: marks what the test at its end compares, if that
+ * leaves the loop, and counts uses by dead instructions. */
+static void count_uses(struct reducer *r, struct nvm_block b) {
+  struct nvm_function *f = r->f;
+  const struct nvm_inst *end = function_inst(f, block_terminator(f, b));
+  const struct nvm_inst *test =
+      end->op == OP_CONDBR ? value_inst_of(f, inst_operand(f, end, 0), OP_ICMP) : NULL;
+  for (uint32_t k = 0; test && k < 2; k++) {
+    if (loops_contains(&r->nest.loops, r->n, block_successor(f, b, k))) continue;
+    keep(r, inst_operand(f, test, 0));
+    keep(r, inst_operand(f, test, 1));
+  }
+  for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i);
+       i = function_inst(f, i)->previous) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (inst->op == OP_PHI || live_uses(r, i) || effects_must_stay(f, inst)) continue;
+    for (uint32_t k = 0; k < inst->operand_count; k++) {
+      struct part *p = part_of(r, inst_operand(f, inst, k));
+      if (p) p->dead_uses++;
+    }
+  }
+}
+
+/* Counts the instructions that compute only i, if i is affine. A product that is added is none: it
+ * becomes a part of a mad. */
+static void weigh(struct reducer *r, struct nvm_inst_id i) {
+  const struct nvm_inst *inst = function_inst(r->f, i);
+  struct part *p = part_of(r, value_of_inst(i));
+  struct scev step;
+  bool sums = inst->op == OP_ADD || inst->op == OP_SUB || inst->op == OP_MUL || inst->op == OP_SHL;
+  if (!sums || !p || !live_uses(r, i) || p->is_kept ||
+      !split_step(r, scev_of(r->scev, value_of_inst(i)), &step))
+    return;
+  p->saved = 1;
+  for (uint32_t k = 0; k < 2; k++) {
+    struct nvm_value v = inst_operand(r->f, inst, k);
+    struct part *inner = part_of(r, v);
+    if (!inner || !inner->saved || live_uses(r, value_inst_id(v)) != 1) continue;
+    p->saved += inner->saved - (inst->op == OP_ADD && value_inst_of(r->f, v, OP_MUL));
+    inner->is_inner = true;
+  }
+}
+
+/* The phi that is the form, or a constant less; VALUE_NULL: there is none. */
+static struct nvm_value phi_of_sum(struct reducer *r, struct scev form, uint64_t *distance) {
+  struct nvm_function *f = r->f;
+  struct scev step;
+  for (uint32_t k = 0; k < r->sum_count; k++) {
+    *distance = (uint64_t)form.constant - (uint64_t)r->sums[k].form.constant;
+    if (scev_equal(without_constant(form), without_constant(r->sums[k].form)))
+      return r->sums[k].phi;
+  }
+  *distance = 0;
+  if (r->sum_count == MAX_SUMS || !split_step(r, form, &step)) return VALUE_NULL;
+  /* Not a copy of the sum, which may be poison in the first iteration and nowhere used there. */
+  struct nvm_inst_id before = block_terminator(f, r->loop->preheader);
+  struct nvm_value start = scev_expand(r->scev, f, scev_at_start(r->scev, form, r->n), before);
+  struct nvm_value by = value_is_none(start) ? start : scev_expand(r->scev, f, step, before);
+  if (value_is_none(by)) return by;
+  struct nvm_value operands[4] = {start, value_of_block(r->loop->preheader), start,
+                                  value_of_block(r->loop->latch)};
+  struct builder header = builder_at_start(f, r->loop->header),
+                 latch = builder_before(f, block_terminator(f, r->loop->latch));
+  struct nvm_value phi = builder_phi(&header, value_type(f, start), operands, 4);
+  struct nvm_value next = builder_binary(&latch, OP_ADD, phi, by);
+  if (value_is_none(next)) return next;
+  inst_set_operand(f, value_inst_id(phi), 2, next);
+  r->sums[r->sum_count++] = (struct sum){form, phi};
+  return phi;
+}
+
+static void replace_sum(struct reducer *r, struct nvm_inst_id i) {
+  struct nvm_function *f = r->f;
+  uint64_t distance;
+  struct scev form = scev_of(r->scev, value_of_inst(i));
+  struct nvm_value v = phi_of_sum(r, form, &distance);
+  struct nvm_type type = function_inst(f, i)->type;
+  if (value_is_none(v)) return;
+  if (form.width < 64) distance &= (UINT64_C(1) << form.width) - 1;
+  struct builder at = builder_replacing(f, i);
+  if (distance) v = builder_binary(&at, OP_ADD, v, const_int(f->module, type, distance));
+  rewrite_set(&r->rewrite, i, v);
+  ++*r->env->statistic;
+  r->changed = true;
+}
+
+/* Calls visit for the instructions of the loop that are in no inner loop. */
+static void for_each_own(struct reducer *r, void (*visit)(struct reducer *, struct nvm_inst_id)) {
+  const struct loops *l = &r->nest.loops;
+  for (uint32_t k = r->loop->first_block, end = k + r->loop->block_count; k < end; k++) {
+    const struct loop *inner = &l->data[l->innermost[l->blocks[k].index]];
+    if (inner != r->loop) k = inner->first_block + inner->block_count - 1;
+    else
+      FOR_EACH_INST (r->f, l->blocks[k], i) visit(r, i);
+  }
+}
+
+static void visit_root(struct reducer *r, struct nvm_inst_id i) {
+  const struct part *p = part_of(r, value_of_inst(i));
+  struct nvm_block b = function_inst(r->f, i)->block;
+  if (p && p->saved >= MIN_SAVED && !p->is_inner &&
+      dominance_dominates(&r->nest.d, b, r->loop->latch))
+    replace_sum(r, i);
+}
+
+/* Replaces sums of the loop by phis. */
+static void reduce_sums(struct reducer *r) {
+  const struct loops *l = &r->nest.loops;
+  r->sum_count = 0;
+  FOR_EACH_PHI (r->f, r->loop->header, phi) keep(r, phi_incoming(r->f, phi, r->loop->latch));
+  for (uint32_t k = r->loop->block_count; k-- > 0;)
+    count_uses(r, l->blocks[r->loop->first_block + k]);
+  for_each_own(r, weigh);
+  for_each_own(r, visit_root);
+}
+
 enum nvm_status lsr_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct reducer r = {.f = f, .env = env};
   if (!loop_nest_of(&r.nest, f, env)) return NVM_OUT_OF_MEMORY;
@@ -233,13 +388,18 @@ enum nvm_status lsr_run(struct nvm_function *f, struct pass_env *env, bool *chan
   r.scev = scev_init(f, &r.nest.loops, &r.nest.d, env->arena);
   if (!r.scev || !loop_copy_init(&r.copy, f, env->arena)) return NVM_OUT_OF_MEMORY;
   scev_split_products(r.scev);
+  r.part_count = f->insts.count;
+  r.parts = arena_alloc(env->arena, r.part_count * sizeof *r.parts);
+  if (!r.parts || !rewrite_init(&r.rewrite, f, env->arena)) return NVM_OUT_OF_MEMORY;
   for (r.n = r.nest.loops.count; r.n >= 1; r.n--) {
     r.loop = &r.nest.loops.data[r.n];
     if (block_is_none(r.loop->preheader) || block_is_none(r.loop->latch)) continue;
     if (!collect(&r)) return NVM_OUT_OF_MEMORY;
     for (uint32_t g = 0; g < r.group_count; g++) make_pointer(&r, &r.groups[g]);
     use_pointers(&r);
+    reduce_sums(&r);
   }
+  rewrite_apply(&r.rewrite);
   *changed = r.changed;
   return NVM_OK;
 }
