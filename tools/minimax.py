@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Compute the polynomial coefficients of the double functions in mathlib/.
+
+    tools/minimax.py                 list the fits with degree, interval and error
+    tools/minimax.py NAME...         print the coefficients, lowest power first
+
+A fit is a row of FITS: the polynomial P of the given degree that minimizes the largest
+|weight(x) * (f(x) - P(x))| over the interval (Remez exchange on a dense grid of Chebyshev
+points, 45 digits), each coefficient then rounded to binary64. Needs mpmath.
+"""
+import struct
+import sys
+
+import mpmath as mp
+
+mp.mp.dps = 45
+
+
+def remez(f, degree, lo, hi, weight, rounds=12):
+    """Coefficients (lowest power first, mpf) and the largest weighted error."""
+    n = degree + 2
+    lo, hi = mp.mpf(lo), mp.mpf(hi)
+    count = 24 * n
+    grid = [(lo + hi) / 2 - (hi - lo) / 2 * mp.cos(mp.pi * (i + mp.mpf(1) / 2) / count)
+            for i in range(count)]
+    values = [f(x) for x in grid]
+    weights = [weight(x) for x in grid]
+    chosen = [int((i + 0.5) * count / n) for i in range(n)]
+    coefficients, error = None, None
+    middle, half = (lo + hi) / 2, (hi - lo) / 2
+    scaled = [(x - middle) / half for x in grid]
+    for _ in range(rounds):
+        matrix, right = mp.matrix(n, n), mp.matrix(n, 1)
+        for row, i in enumerate(chosen):
+            for power in range(degree + 1):
+                matrix[row, power] = scaled[i] ** power
+            matrix[row, degree + 1] = (-1) ** row / weights[i]
+            right[row] = values[i]
+        solution = mp.lu_solve(matrix, right)
+        coefficients = [solution[i] for i in range(degree + 1)]
+        errors = [w * (v - mp.polyval(coefficients[::-1], t))
+                  for t, v, w in zip(scaled, values, weights)]
+        peaks = []
+        for i, e in enumerate(errors):
+            if peaks and (errors[peaks[-1]] > 0) == (e > 0):
+                if abs(e) > abs(errors[peaks[-1]]):
+                    peaks[-1] = i
+            else:
+                peaks.append(i)
+        while len(peaks) > n:
+            peaks.pop(0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1)
+        error = max(abs(e) for e in errors)
+        if len(peaks) < n or peaks == chosen:
+            break
+        chosen = peaks
+    return unscale(coefficients, middle, half), error
+
+
+def unscale(coefficients, middle, half):
+    """The polynomial in (x - middle) / half as one in x."""
+    result = [mp.mpf(0)]
+    for c in reversed(coefficients):
+        shifted = [mp.mpf(0)] + [r / half for r in result]
+        for i, r in enumerate(result):
+            shifted[i] -= r * middle / half
+        shifted[0] += c
+        result = shifted
+    return result[:len(coefficients)]
+
+
+def series(f, x, terms=40):
+    """f at x by its Taylor series at 0; for quotients such as (exp(x)-1-x)/x^2 near 0."""
+    return mp.polyval(mp.taylor(f, 0, terms)[::-1], x)
+
+
+def near(x, exact, limit):
+    """exact(x), or the limit at 0; 60 more digits near 0, where quotients cancel."""
+    if x == 0:
+        return mp.mpf(limit)
+    with mp.workdps(110):
+        return exact(mp.mpf(x))
+
+
+def one(_):
+    return mp.mpf(1)
+
+
+LN2, SQRT2 = mp.log(2), mp.sqrt(2)
+QUARTER_PI = mp.pi / 4
+S_MAX = (SQRT2 - 1) / (SQRT2 + 1)  # the largest s = (m-1)/(m+1) for m in [sqrt(1/2), sqrt(2)]
+
+# name: (function, degree, low, high, weight of the error)
+FITS = {
+    # exp(x) = 1 + x + x^2 P(x)
+    'exp': (lambda x: near(x, lambda t: (mp.expm1(t) - t) / t**2, 0.5), 10,
+            -LN2 / 2, LN2 / 2, lambda x: x * x + mp.mpf(10)**-6),
+    # exp(x) = 1 + x + x^2/2 + x^3 P(x), for expm1
+    'expm1': (lambda x: near(x, lambda t: (mp.expm1(t) - t - t * t / 2) / t**3, mp.mpf(1) / 6),
+              9, -LN2 / 2, LN2 / 2, lambda x: x * x + mp.mpf(10)**-6),
+    # log((1+s)/(1-s)) = 2s + s z P(z), z = s^2
+    'log': (lambda z: near(z, lambda t: 2 * (mp.atanh(mp.sqrt(t)) / mp.sqrt(t) - 1) / t,
+                           mp.mpf(2) / 3), 6, 0, S_MAX**2, lambda z: z + mp.mpf(10)**-6),
+    # the same from the z^2 term on: 2s (1 + z/3 + z^2 P(z)); for pow
+    'log_pow': (lambda z: near(z, lambda t: (mp.atanh(mp.sqrt(t)) / mp.sqrt(t) - 1 - t / 3)
+                               / t**2, mp.mpf(1) / 5), 8, 0, S_MAX**2,
+                lambda z: z * z + mp.mpf(10)**-6),
+    # sin(r) = r + r^3 P(r^2); cos(r) = 1 - r^2/2 + r^4 P(r^2)
+    'sin': (lambda z: near(z, lambda t: (mp.sin(mp.sqrt(t)) / mp.sqrt(t) - 1) / t,
+                           -mp.mpf(1) / 6), 5, 0, QUARTER_PI**2 * 1.0001,
+            lambda z: z + mp.mpf(10)**-6),
+    'cos': (lambda z: near(z, lambda t: (mp.cos(mp.sqrt(t)) - 1 + t / 2) / t**2,
+                           mp.mpf(1) / 24), 5, 0, QUARTER_PI**2 * 1.0001,
+            lambda z: z * z + mp.mpf(10)**-6),
+}
+
+
+def coefficients(name):
+    """Binary64 coefficients of a fit, lowest power first, and its weighted error."""
+    function, degree, low, high, weight = FITS[name]
+    result, error = remez(function, degree, low, high, weight)
+    return [float(c) for c in result], error
+
+
+def hexadecimal(value):
+    return '0x%016X' % struct.unpack('<Q', struct.pack('<d', value))[0]
+
+
+def main(names):
+    if not names:
+        for name, (_, degree, low, high, _) in FITS.items():
+            print('%-14s degree %2d  [%s, %s]  error %s' % (
+                name, degree, mp.nstr(low, 8), mp.nstr(high, 8),
+                mp.nstr(coefficients(name)[1], 3)))
+    for name in names:
+        if name not in FITS:
+            sys.exit('minimax.py: no fit named %s' % name)
+        for value in coefficients(name)[0]:
+            print('%s  ; %r' % (hexadecimal(value), value))
+
+
+if __name__ == '__main__':
+    main(sys.argv[1:])
