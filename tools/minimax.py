@@ -111,6 +111,8 @@ FITS = {
     'cos': (lambda z: near(z, lambda t: (mp.cos(mp.sqrt(t)) - 1 + t / 2) / t**2,
                            mp.mpf(1) / 24), 5, 0, QUARTER_PI**2 * 1.0001,
             lambda z: z * z + mp.mpf(10)**-6),
+    # x^(-1/3) on [1, 8], a start for Newton's iteration
+    'rcbrt': (lambda x: x ** (-mp.mpf(1) / 3), 5, 1, 8, lambda x: mp.cbrt(x)),
 }
 
 
