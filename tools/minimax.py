@@ -111,6 +111,16 @@ FITS = {
     'cos': (lambda z: near(z, lambda t: (mp.cos(mp.sqrt(t)) - 1 + t / 2) / t**2,
                            mp.mpf(1) / 24), 5, 0, QUARTER_PI**2 * 1.0001,
             lambda z: z * z + mp.mpf(10)**-6),
+    # sinh(x) = x + x^3 P(x^2), |x| <= 1
+    'sinh': (lambda z: near(z, lambda t: (mp.sinh(mp.sqrt(t)) / mp.sqrt(t) - 1) / t,
+                            mp.mpf(1) / 6), 6, 0, 1, lambda z: z + mp.mpf(10)**-6),
+    # atan(r) = r + r^3 P(r^2), |r| <= tan(pi/8)
+    'atan': (lambda z: near(z, lambda t: (mp.atan(mp.sqrt(t)) / mp.sqrt(t) - 1) / t,
+                            -mp.mpf(1) / 3), 10, 0, (SQRT2 - 1)**2 * 1.0001,
+             lambda z: z + mp.mpf(10)**-6),
+    # asin(x) = x + x^3 P(x^2), |x| <= 1/2
+    'asin': (lambda z: near(z, lambda t: (mp.asin(mp.sqrt(t)) / mp.sqrt(t) - 1) / t,
+                            mp.mpf(1) / 6), 11, 0, mp.mpf(1) / 4, lambda z: z + mp.mpf(10)**-6),
     # x^(-1/3) on [1, 8], a start for Newton's iteration
     'rcbrt': (lambda x: x ** (-mp.mpf(1) / 3), 5, 1, 8, lambda x: mp.cbrt(x)),
 }
