@@ -319,6 +319,7 @@ check-gpu: all
 check-peers: all
 	@$(PYTHON) runtime-tests/peers/check_gates.py
 	@$(PYTHON) runtime-tests/peers/check_reflect.py
+	@$(PYTHON) runtime-tests/peers/check_mathlib.py
 	@runtime-tests/peers/check_modules.sh $(or $(MODULES),samples) $(PEERS_ARGUMENTS)
 
 EXPRESSIONS ?= 20000

@@ -21,7 +21,7 @@ struct mathlib_item {
 
 #include "mathlib.inc"
 
-/* Whether an item is needed: by the library only, or by the module. */
+/* Whether an item is needed: by the library only, or by the module too. */
 enum need { NOT_NEEDED, INSIDE, OUTSIDE };
 
 struct selection {
@@ -62,35 +62,72 @@ static void select_item(struct selection *s, uint32_t k, enum need need) {
   if (s->needed[k] < need) s->needed[k] = (uint8_t)need;
 }
 
-/* Whether the module declares the function with the library's type; warns if not. */
+/* Whether the module declares the function with the library's type; reports if not. */
 static bool has_type(const struct nvm_module *m, const struct nvm_function *f,
                      const struct mathlib_item *item, struct diag_sink *sink) {
+  char bytes[256];
   struct textbuf b;
-  textbuf_init(&b, sink->arena);
+  textbuf_init_fixed(&b, bytes, sizeof bytes);
   type_print(&m->types, f->type, &b);
   struct nvm_text found = {b.bytes, b.length};
   if (text_is(found, item_type(item))) return true;
   struct nvm_text arguments[] = {module_text(m, f->symbol.name), found, text_of(item_type(item))};
-  diag_report(sink, DIAG_MATHLIB_TYPE, f->symbol.where, arguments, 3);
+  if (sink) diag_report(sink, DIAG_MATHLIB_TYPE, f->symbol.where, arguments, 3);
   return false;
 }
 
-/* Selects what the module's declarations need; false if that is nothing. */
-static bool select_needed(struct selection *s, const struct nvm_module *m, struct diag_sink *sink) {
+static const struct mathlib_item *declared_item(const struct nvm_module *m,
+                                                const struct nvm_function *f) {
+  return function_is_declaration(f) ? find(module_text(m, f->symbol.name)) : NULL;
+}
+
+static bool declares_any(const struct nvm_module *m) {
+  bool any = false;
+  for (uint32_t n = 1; !any && n < m->functions.count; n++)
+    any = declared_item(m, m->functions.data[n]) != NULL;
+  return any;
+}
+
+static void mark_functions(bool *used, const struct nvm_value *values, uint32_t count) {
+  for (uint32_t k = 0; k < count; k++)
+    if (value_kind(values[k]) == VALUE_FUNCTION) used[value_index(values[k])] = true;
+}
+
+/* The functions that code or constants refer to: some modules declare all of libdevice. NULL when
+ * out of memory. */
+static bool *used_functions(const struct nvm_module *m, struct arena *arena) {
+  bool *used = arena_alloc(arena, m->functions.count * sizeof *used);
+  if (!used) return NULL;
+  memset(used, 0, m->functions.count * sizeof *used);
+  mark_functions(used, m->constants.operands.data, m->constants.operands.count);
+  for (uint32_t n = 1; n < m->functions.count; n++)
+    mark_functions(used, m->functions.data[n]->operands.data, m->functions.data[n]->operands.count);
+  for (uint32_t n = 1; n < m->globals.count; n++) {
+    mark_functions(used, &m->globals.data[n].initializer, 1);
+    mark_functions(used, &m->globals.data[n].aliasee, 1);
+  }
+  return used;
+}
+
+/* Selects for the module what it declares and uses, or what is selected already. */
+static void select_declared(struct selection *s, const struct nvm_module *m, const bool *used,
+                            struct diag_sink *sink) {
   for (uint32_t n = 1; n < m->functions.count; n++) {
     const struct nvm_function *f = m->functions.data[n];
-    if (!function_is_declaration(f)) continue;
-    const struct mathlib_item *item = find(module_text(m, f->symbol.name));
-    if (item && has_type(m, f, item, sink))
-      select_item(s, (uint32_t)(item - mathlib_items), OUTSIDE);
+    const struct mathlib_item *item = declared_item(m, f);
+    if (!item) continue;
+    uint32_t k = (uint32_t)(item - mathlib_items);
+    if ((used[n] || s->needed[k] != NOT_NEEDED) && has_type(m, f, item, sink))
+      select_item(s, k, OUTSIDE);
   }
-  bool any = s->open_count != 0;
+}
+
+static void select_needs(struct selection *s) {
   while (s->open_count) {
     const struct mathlib_item *item = &mathlib_items[s->open[--s->open_count]];
     for (uint32_t k = 0; k < item->need_count; k++)
       select_item(s, mathlib_needs[item->first_need + k], INSIDE);
   }
-  return any;
 }
 
 static void write_selected(const struct selection *s, struct textbuf *out) {
@@ -118,17 +155,29 @@ static enum nvm_status link_text(struct nvm_module *m, struct nvm_text text, str
   return status == NVM_REFUSED ? NVM_BUG : status;
 }
 
-enum nvm_status mathlib_link(struct nvm_module *m, struct diag_sink *sink) {
+/* Links what the module declares and uses; `arena` is for the text and its diagnostics. */
+static enum nvm_status link_declared(struct nvm_module *m, struct diag_sink *sink,
+                                     struct arena *arena) {
   struct selection s = {.open_count = 0};
   struct textbuf text;
+  const bool *used = used_functions(m, arena);
+  if (!used) return NVM_OUT_OF_MEMORY;
+  select_declared(&s, m, used, sink);
+  if (s.open_count == 0) return NVM_OK;
+  select_needs(&s);
+  select_declared(&s, m, used, NULL);
+  textbuf_init(&text, arena);
+  write_selected(&s, &text);
+  if (arena->failed) return NVM_OUT_OF_MEMORY;
+  return link_text(m, (struct nvm_text){text.bytes, text.length - 1}, arena);
+}
+
+enum nvm_status mathlib_link(struct nvm_module *m, struct diag_sink *sink) {
   struct arena arena;
   if (!link_math(m, has_function, NULL)) return NVM_OUT_OF_MEMORY;
-  if (!select_needed(&s, m, sink)) return NVM_OK;
+  if (!declares_any(m)) return NVM_OK;
   arena_init(&arena, m->arena.allocator);
-  textbuf_init(&text, &arena);
-  write_selected(&s, &text);
-  enum nvm_status status = NVM_OUT_OF_MEMORY;
-  if (!arena.failed) status = link_text(m, (struct nvm_text){text.bytes, text.length - 1}, &arena);
+  enum nvm_status status = link_declared(m, sink, &arena);
   arena_free(&arena);
   return status;
 }

@@ -5,9 +5,10 @@
 
 #include "ir/module.h"
 
-/* Defines the functions of the library that `m` declares or, by a mathematical intrinsic without a
- * PTX instruction, needs. They become internal. Definitions of `m` stay, and a declaration of
- * another type too, after a warning in `sink`. A module that needs nothing stays as it is.
+/* Defines the functions of the library that `m` declares and uses or, by a mathematical intrinsic
+ * without a PTX instruction, needs. They become internal. Definitions of `m` stay, and so does a
+ * declaration of another type, after a warning in `sink`. A module that needs nothing stays as it
+ * is.
  *
  * The module must be verified. NVM_OK; NVM_OUT_OF_MEMORY, after which `m` is good for
  * module_destroy() only; NVM_BUG if the library's text has an error. */

@@ -358,6 +358,20 @@ static const char conditions[] =
     "}\n"
     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n";
 
+/* Functions of the built-in mathematics library: one that asks __nvvm_reflect, and an intrinsic
+ * that becomes a call of one. */
+static const char mathematics[] =
+    "target triple = \"nvptx64-nvidia-cuda\"\n"
+    "declare i32 @__nv_float2int_ru(float)\n"
+    "declare double @llvm.exp.f64(double)\n"
+    "define ptx_kernel void @k(ptr %p, float %x, double %y) {\n"
+    "  %i = call i32 @__nv_float2int_ru(float %x)\n"
+    "  store i32 %i, ptr %p\n"
+    "  %e = call double @llvm.exp.f64(double %y)\n"
+    "  store double %e, ptr %p\n"
+    "  ret void\n"
+    "}\n";
+
 static void fail_everywhere(const char *text) {
   bool done = false;
   for (long n = 0; !done; n++) {
@@ -374,6 +388,32 @@ static void test_failing_allocator(void **state) {
   fail_everywhere(good);
   fail_everywhere(rich);
   fail_everywhere(conditions);
+  fail_everywhere(mathematics);
+}
+
+/* nvmini_compile() and nvmini_optimize() link the built-in functions, unless an option says no. */
+static void test_mathematics(void **state) {
+  (void)state;
+  struct seen seen;
+  struct nvmini_text text;
+  for (int way = 0; way < 3; way++) {
+    struct nvmini_context *c = make(&seen);
+    assert_int_equal(nvmini_set_option(c, "--cpu=sm_90a"), NVMINI_OK);
+    if (way == 2) assert_int_equal(nvmini_set_option(c, "--mathlib=off"), NVMINI_OK);
+    struct nvmini_module *m = parse(c, mathematics);
+    if (way == 2) {
+      assert_int_equal(nvmini_compile(m, &text), NVMINI_REFUSED);
+      assert_int_equal(seen.errors, 1);
+    } else {
+      if (way == 0) assert_int_equal(nvmini_compile(m, &text), NVMINI_OK);
+      else assert_int_equal(nvmini_optimize(m), NVMINI_OK);
+      if (way == 1) assert_int_equal(nvmini_print(m, &text), NVMINI_OK);
+      assert_int_equal(seen.count, 0);
+      assert_null(strstr(text.bytes, "__nv_"));
+    }
+    nvmini_release(m);
+    nvmini_destroy(c);
+  }
 }
 
 int main(void) {
@@ -383,6 +423,7 @@ int main(void) {
       cmocka_unit_test(test_warnings),      cmocka_unit_test(test_ranges),
       cmocka_unit_test(test_error_limit),   cmocka_unit_test(test_print_is_a_fixed_point),
       cmocka_unit_test(test_memory_limit),  cmocka_unit_test(test_failing_allocator),
+      cmocka_unit_test(test_mathematics),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
