@@ -85,6 +85,37 @@ def one(_):
     return mp.mpf(1)
 
 
+def erfcx(x):
+    """exp(x^2) erfc(x); by its asymptotic series where that converges to all digits."""
+    if x < 15:
+        return mp.exp(x * x) * mp.erfc(x)
+    term = total = mp.mpf(1)
+    for k in range(1, 200):
+        term *= -(2 * k - 1) / (2 * x * x)
+        total += term
+        if abs(term) < mp.mpf(10)**-50:
+            break
+    return total / (x * mp.sqrt(mp.pi))
+
+
+def erfcx_x(t):
+    return 4 * (1 + t) / (1 - t)
+
+
+def erfc_inverse(s):
+    """x / s for log(erfc(x) (2 - erfc(x))) = -s^2, by Newton's method."""
+    square = mp.exp(-s * s)
+    p = square / 2 + square**2 / 8 if square < mp.mpf(10)**-20 else 1 - mp.sqrt(1 - square)
+    log_p, x = mp.log(p), s
+    for _ in range(60):
+        value = erfcx(x)
+        step = (mp.log(value) - x * x - log_p) * value * mp.sqrt(mp.pi) / 2
+        x += step
+        if abs(step) < mp.mpf(10)**-30:
+            break
+    return x / s
+
+
 LN2, SQRT2 = mp.log(2), mp.sqrt(2)
 QUARTER_PI = mp.pi / 4
 S_MAX = (SQRT2 - 1) / (SQRT2 + 1)  # the largest s = (m-1)/(m+1) for m in [sqrt(1/2), sqrt(2)]
@@ -121,6 +152,18 @@ FITS = {
     # asin(x) = x + x^3 P(x^2), |x| <= 1/2
     'asin': (lambda z: near(z, lambda t: (mp.asin(mp.sqrt(t)) / mp.sqrt(t) - 1) / t,
                             mp.mpf(1) / 6), 11, 0, mp.mpf(1) / 4, lambda z: z + mp.mpf(10)**-6),
+    # erf(x) = x + x P(x^2), |x| <= 1
+    'erf': (lambda z: near(z, lambda t: mp.erf(mp.sqrt(t)) / mp.sqrt(t) - 1,
+                           2 / mp.sqrt(mp.pi) - 1), 12, 0, 1, one),
+    # (1 + 2x) exp(x^2) erfc(x) = P(t), t = (x - 4) / (x + 4), x >= 0
+    'erfcx': (lambda t: (1 + 2 * erfcx_x(t)) * erfcx(erfcx_x(t)), 25, -1, 1, one),
+    # erfinv(y) = y (sqrt(pi)/2 + z P(z)), z = y^2, |y| <= 1/2
+    'erfinv': (lambda z: near(z, lambda t: (mp.erfinv(mp.sqrt(t)) / mp.sqrt(t)
+                                            - mp.sqrt(mp.pi) / 2) / t, mp.pi**1.5 / 24), 12,
+               0, mp.mpf(1) / 4, lambda z: z + mp.mpf(10)**-6),
+    # s P(t) is a start for the x with erfc(x) = p; s^2 = -log(p (2 - p)), t = (s - 2) / (s + 2)
+    'erfcinv': (lambda t: erfc_inverse(2 * (1 + t) / (1 - t)), 17,
+                -mp.mpf(147) / 253, mp.mpf(254) / 294, one),
     # x^(-1/3) on [1, 8], a start for Newton's iteration
     'rcbrt': (lambda x: x ** (-mp.mpf(1) / 3), 5, 1, 8, lambda x: mp.cbrt(x)),
 }
