@@ -424,7 +424,16 @@ static bool is_local_item(const struct meta_table *t, struct nvm_meta m) {
   const struct meta_item *item = meta_item(t, m);
   if (item->kind != META_VALUE) return false;
   enum value_kind kind = value_kind(item->value);
-  return kind == VALUE_INST || kind == VALUE_ARG || kind == VALUE_BLOCK;
+  return kind == VALUE_INST || kind == VALUE_ARG || kind == VALUE_BLOCK || kind == VALUE_FORWARD;
+}
+
+static void check_arguments(struct verifier *v, const struct meta_node *n) {
+  const struct meta_table *t = &v->m->metadata;
+  for (uint32_t i = 0; i < n->count; i++) {
+    const struct meta_item *item = meta_item(t, meta_operand(t, n, i));
+    if (item->kind != META_VALUE || value_kind(item->value) == VALUE_FORWARD)
+      verify_fail(v, VERIFY_META_ARGUMENTS, NOWHERE, "operand %u of a DIArgList", i);
+  }
 }
 
 /* Numbered nodes belong to the module: only DIArgList, printed in place, may contain local
@@ -434,8 +443,9 @@ static void check_local(struct verifier *v) {
   struct nvm_str list = strtab_find(&v->m->strings, "DIArgList", 9);
   for (uint32_t k = 1; k < t->nodes.count; k++) {
     const struct meta_node *n = &t->nodes.data[k];
-    if (n->name.index != 0 && n->name.index == list.index) continue;
-    for (uint32_t i = 0; i < n->count; i++)
+    bool is_list = n->name.index != 0 && n->name.index == list.index;
+    if (is_list) check_arguments(v, n);
+    for (uint32_t i = 0; i < n->count && !is_list; i++)
       if (is_local_item(t, meta_operand(t, n, i)))
         verify_fail(v, VERIFY_META_LOCAL, NOWHERE, "a local value as operand %u of a node", i);
   }

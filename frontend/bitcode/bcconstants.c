@@ -54,17 +54,64 @@ struct pending {
   uint64_t begin;        /* bit offset of the record */
 };
 
+/* The text of a constant. */
+struct measure {
+  uint32_t length; /* parts that follow the first one */
+  uint32_t depth;  /* levels of operands */
+};
+
+/* Levels of operands: the printer and the text parser, which reads some 1,600, are recursive. */
+enum { MAX_NESTING = 1000 };
+
 struct bcconstants {
   struct nvm_type type;        /* of the last SETTYPE */
   uint32_t first;              /* id of the block's first constant */
   VEC(struct pending) pending; /* one a constant of the block; count 0: made */
   VEC(uint32_t) operands;      /* value ids */
   VEC(uint32_t) stack;
-  VEC(uint32_t) lengths; /* by value id, of constants with operands: parts when written out */
+  VEC(struct measure) measures; /* by constant */
 };
 
 bool bcconstants_init(struct reader *r) {
   return (r->constants = arena_alloc(&r->p.scratch, sizeof *r->constants)) != NULL;
+}
+
+/* ---- Sizes ---- */
+
+static struct measure measure_of(const struct reader *r, struct nvm_value v) {
+  const struct bcconstants *t = r->constants;
+  bool known = value_kind(v) == VALUE_CONST && value_index(v) < t->measures.count;
+  return known ? t->measures.data[value_index(v)] : (struct measure){0, 0};
+}
+
+/* Of a constant whose operands have been measured: one that is used twice in each of several levels
+ * is printed 2^levels times. */
+static bool measure(struct reader *r, struct nvm_value v) {
+  struct bcconstants *t = r->constants;
+  if (value_kind(v) != VALUE_CONST) return true;
+  const struct constant_info *c = constant_info(&r->p.m->constants, v);
+  bool has_operands = c->kind == CONST_AGGREGATE || c->kind == CONST_EXPR;
+  uint64_t length = 0;
+  uint32_t depth = 0;
+  if (c->kind == CONST_BYTES || c->kind == CONST_ASM) length = module_text(r->p.m, c->str).length;
+  for (uint32_t i = 0; has_operands && i < c->count; i++) {
+    struct measure part = measure_of(r, const_operand(r->p.m, v, i));
+    length += part.length + UINT64_C(1);
+    if (part.depth >= depth) depth = part.depth + 1;
+  }
+  if (length > reader_text_limit(r))
+    return reader_fail(r, "a constant is too long when written out");
+  if (depth > MAX_NESTING) return reader_fail(r, "a constant is nested too deeply");
+  if (length == 0) return true;
+  uint32_t k = value_index(v);
+  if (!VEC_RESERVE(&r->p.scratch, &t->measures, (uint64_t)k + 1)) return false;
+  if (t->measures.count <= k) t->measures.count = k + 1;
+  t->measures.data[k] = (struct measure){(uint32_t)length, depth};
+  return true;
+}
+
+bool bcconstants_use(struct reader *r, struct nvm_value v) {
+  return reader_spend(r, measure_of(r, v).length);
 }
 
 /* ---- Numbers ---- */
@@ -318,7 +365,7 @@ static bool read_constant(struct reader *r, const struct bits_record *s) {
   struct nvm_value v = VALUE_NULL;
   struct pending c = {.first = t->operands.count, .begin = r->begin};
   if (make_simple(r, s, &v)) {
-    if (value_is_none(v)) return false;
+    if (value_is_none(v) || !measure(r, v)) return false;
   } else if (!note_pending(r, &c, s)) {
     return false;
   }
@@ -327,23 +374,6 @@ static bool read_constant(struct reader *r, const struct bits_record *s) {
 }
 
 /* ---- Constants with operands, at the end of the block ---- */
-
-/* The parts of the constant when written out: if it is used twice in each of several levels, it is
- * printed 2^levels times. False after an error. */
-static bool measure(struct reader *r, uint32_t id, const struct pending *c) {
-  struct bcconstants *t = r->constants;
-  uint64_t length = 1, limit = (UINT64_C(1) << 20) + r->bits.length;
-  for (uint32_t i = 0; i < c->count; i++) {
-    uint32_t operand = t->operands.data[c->first + i];
-    length += operand < t->lengths.count ? t->lengths.data[operand] + UINT64_C(1) : 1;
-  }
-  if (length > limit || length > UINT32_MAX)
-    return reader_fail(r, "a constant is too long when written out");
-  if (!VEC_RESERVE(&r->p.scratch, &t->lengths, (uint64_t)id + 1)) return false;
-  if (t->lengths.count <= id) t->lengths.count = id + 1;
-  t->lengths.data[id] = (uint32_t)length;
-  return true;
-}
 
 static bool is_constant(struct nvm_value v) {
   enum value_kind kind = value_kind(v);
@@ -363,7 +393,9 @@ static struct nvm_value make_pending(struct reader *r, const struct pending *c) 
   if (c->op == OP_COUNT) return make_aggregate(r, c);
   struct nvm_type type =
       c->type.index ? c->type : bcvalues_result(r, (enum op)c->op, operands, c->count);
-  if (type.index == 0) return VALUE_NULL;
+  const struct type_info *info = info_of(r, type);
+  if (type.index == 0 || (info->kind == TY_VECTOR && !reader_spend(r, info->count)))
+    return VALUE_NULL;
   return values_make_expr(&r->p, (enum op)c->op, c->flags, type, operands, c->count, c->aux);
 }
 
@@ -403,7 +435,7 @@ static bool make_tree(struct reader *r, uint32_t root) {
       if (!gather(r, c, &ready)) return false;
       if (!ready) continue;
       struct nvm_value v = make_pending(r, c);
-      if (value_is_none(v) || !measure(r, id, c)) return false;
+      if (value_is_none(v) || !measure(r, v)) return false;
       r->values.data[id] = v;
     }
     t->stack.count--;
@@ -416,8 +448,6 @@ bool bcconstants_read(struct reader *r) {
   t->type = TYPE_NONE;
   t->first = r->values.count;
   t->pending.count = t->operands.count = 0;
-  while (t->lengths.count > t->first)
-    t->lengths.data[--t->lengths.count] = 0; /* other function's */
   if (t->first != r->value_count) return reader_fail(r, "constants after forward references");
   if (!reader_block(r, read_constant)) return false;
   for (uint32_t id = t->first; id < r->values.count; id++)

@@ -8,5 +8,7 @@
 bool bcconstants_init(struct reader *r);
 /* Reads the CONSTANTS block, which the cursor is in front of, and gives ids to its constants. */
 bool bcconstants_read(struct reader *r);
+/* Counts the text of a value's use; false if the module's text is too long. */
+bool bcconstants_use(struct reader *r, struct nvm_value v);
 
 #endif

@@ -75,7 +75,7 @@ bool bcfunction_add(struct reader *r, enum op op, uint32_t flags, struct nvm_typ
   struct nvm_function *f = r->p.f;
   if (r->p.refused || type.index == 0) return false;
   for (uint32_t i = 0; i < count; i++)
-    if (value_is_none(operands[i])) return false;
+    if (value_is_none(operands[i]) || !bcconstants_use(r, operands[i])) return false;
   struct nvm_inst_id i = function_add_inst(f, op, (uint16_t)flags, type, operands, count, aux);
   if (i.index == 0 || !place(r, i, op)) return false;
   f->positions.data[i.index] = reader_place(r);

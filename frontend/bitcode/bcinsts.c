@@ -412,7 +412,7 @@ static bool read_bundle(struct reader *r, const struct bits_record *s) {
 /* The operand of a `metadata` parameter: an id of metadata, relative like one of a value. */
 static struct nvm_value metadata_operand(struct reader *r, uint64_t id) {
   struct nvm_meta meta = bcmeta_get(r, id);
-  if (meta.index == 0) return VALUE_NULL;
+  if (meta.index == 0 || !bcmeta_use(r, meta)) return VALUE_NULL;
   const struct meta_item *item = meta_item(&r->p.m->metadata, meta);
   if (item->kind == META_VALUE && value_kind(item->value) == VALUE_FORWARD) r->p.saw_forward = true;
   return const_metadata(r->p.m, meta.index);

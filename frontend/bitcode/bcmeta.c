@@ -3,6 +3,7 @@
  * block: such places are noted, and filled at the end of the block. */
 #include "frontend/bitcode/bcmeta.h"
 
+#include "frontend/bitcode/bcconstants.h"
 #include "frontend/bitcode/bctypes.h"
 #include "frontend/bitcode/bcvalues.h"
 #include "ir/function.h"
@@ -47,6 +48,24 @@ struct nvm_meta bcmeta_node(struct reader *r, uint64_t id) {
 
 /* ---- Nodes ---- */
 
+static bool is_forward(const struct meta_item *item) {
+  return item->kind == META_VALUE && value_kind(item->value) == VALUE_FORWARD;
+}
+
+bool bcmeta_use(struct reader *r, struct nvm_meta meta) {
+  const struct meta_table *t = &r->p.m->metadata;
+  const struct meta_item *item = meta_item(t, meta);
+  if (item->kind == META_INLINE) return reader_spend(r, t->nodes.data[item->node].count);
+  return item->kind != META_VALUE || bcconstants_use(r, item->value);
+}
+
+/* Whether metadata can be an operand of a node other than an argument list. */
+static bool check_operand(struct reader *r, struct nvm_meta meta) {
+  return is_forward(meta_item(&r->p.m->metadata, meta))
+             ? reader_fail(r, "a value as operand of a node is not defined yet")
+             : bcmeta_use(r, meta);
+}
+
 bool bcmeta_field(struct reader *r, const char *key, struct nvm_meta meta) {
   struct bcmeta *t = r->meta;
   struct nvm_str name = key ? module_str(r->p.m, key) : (struct nvm_str){0};
@@ -73,6 +92,8 @@ bool bcmeta_finish(struct reader *r, const char *name, bool distinct, bool is_in
   struct meta_table *m = &r->p.m->metadata;
   uint32_t node = meta_node_new(m);
   struct nvm_str s = name ? module_str(r->p.m, name) : (struct nvm_str){0};
+  for (uint32_t i = 0; i < t->metas.count && !is_inline; i++)
+    if (!check_operand(r, t->metas.data[i])) return false;
   bool made = meta_node_define(m, node, s, distinct, name ? t->keys.data : NULL, t->metas.data,
                                t->metas.count);
   t->keys.count = t->metas.count = 0;
@@ -84,7 +105,7 @@ static bool finish_later(struct reader *r) {
   struct bcmeta *t = r->meta;
   for (uint32_t i = 0; i < t->later.count; i++) {
     struct nvm_meta meta = bcmeta_get(r, t->later.data[i].id);
-    if (meta.index == 0) return false;
+    if (meta.index == 0 || !check_operand(r, meta)) return false;
     r->p.m->metadata.operands.data[t->later.data[i].operand] = meta;
   }
   t->later.count = 0;
@@ -101,12 +122,11 @@ static bool read_tuple(struct reader *r, const struct bits_record *s) {
 static bool read_arguments(struct reader *r, const struct bits_record *s) {
   for (uint32_t i = 0; i < s->count; i++) {
     struct nvm_meta meta = bcmeta_get(r, s->numbers[i]);
-    if (meta.index == 0 || !bcmeta_field(r, NULL, meta)) return false;
+    if (meta.index == 0 || !bcmeta_field(r, NULL, meta) || !bcmeta_use(r, meta)) return false;
     const struct meta_item *item = meta_item(&r->p.m->metadata, meta);
     struct fixup fix = {{0}, r->p.m->metadata.operands.count + i};
-    if (item->kind == META_VALUE && value_kind(item->value) == VALUE_FORWARD &&
-        !VEC_PUSH(&r->p.scratch, &r->p.fixups, fix))
-      return false;
+    if (item->kind != META_VALUE) return reader_fail(r, "an argument of an expression is no value");
+    if (is_forward(item) && !VEC_PUSH(&r->p.scratch, &r->p.fixups, fix)) return false;
   }
   return bcmeta_finish(r, "DIArgList", false, true);
 }
@@ -164,7 +184,7 @@ static bool number_field(struct reader *r, const char *key, uint64_t number) {
   return bcmeta_field(r, key, meta_int(&r->p.m->metadata, number, true));
 }
 
-/* A new node; its id is taken back if `has_id` is false. */
+/* A new node, with the next id. */
 static bool make_location(struct reader *r, const struct meta_location *l, bool distinct) {
   struct nvm_meta yes = meta_word(&r->p.m->metadata, module_str(r->p.m, "true"));
   return number_field(r, "line", l->line) && (!l->column || number_field(r, "column", l->column)) &&

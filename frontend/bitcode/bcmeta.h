@@ -24,7 +24,6 @@ struct bcmeta {
   later; /* operands used before their definition */
   VEC(struct nvm_str) keys;
   VEC(struct nvm_meta) metas;
-  VEC(uint64_t) numbers;
   VEC(struct meta_location) locations; /* [0]: dummy; interned */
   uint32_t *slots;
   uint32_t slot_count;
@@ -40,6 +39,8 @@ bool bcmeta_read_kinds(struct reader *r);
 struct nvm_meta bcmeta_get(struct reader *r, uint64_t id);
 /* The same if it is a node. */
 struct nvm_meta bcmeta_node(struct reader *r, uint64_t id);
+/* Counts the text of a use of metadata; false if the module's text is too long. */
+bool bcmeta_use(struct reader *r, struct nvm_meta meta);
 /* The node of a location; equal ones are one node. {0} after an error. */
 struct nvm_meta bcmeta_location(struct reader *r, const struct meta_location *l);
 /* The name of an attachment's kind; {0} after an error. */

@@ -3,6 +3,7 @@
 #include "frontend/bitcode/bcsymbols.h"
 
 #include "frontend/bitcode/bcattrs.h"
+#include "frontend/bitcode/bcconstants.h"
 #include "frontend/bitcode/bctypes.h"
 #include "frontend/bitcode/bcvalues.h"
 #include "ir/function.h"
@@ -303,7 +304,8 @@ bool bcsymbols_read(struct reader *r, const struct bits_record *s) {
 
 /* The constant with id + 1; VALUE_NULL for 0 and after an error. */
 static struct nvm_value operand_of(struct reader *r, uint32_t id_plus_1) {
-  return id_plus_1 ? bcvalues_get(r, id_plus_1 - 1, TYPE_NONE) : VALUE_NULL;
+  struct nvm_value v = id_plus_1 ? bcvalues_get(r, id_plus_1 - 1, TYPE_NONE) : VALUE_NULL;
+  return bcconstants_use(r, v) ? v : VALUE_NULL;
 }
 
 static bool finish_variable(struct reader *r, const struct stream_symbol *y, struct nvm_global *g) {
@@ -335,7 +337,7 @@ bool bcsymbols_finish(struct reader *r) {
   for (uint32_t i = 0; i < r->symbols.count; i++) {
     const struct stream_symbol *y = &r->symbols.data[i];
     bool function = value_kind(y->value) == VALUE_FUNCTION;
-    r->begin = module_symbol(r->p.m, y->value)->where.begin * 8 - r->base * 8;
+    r->begin = (module_symbol(r->p.m, y->value)->where.begin - r->base) * 8;
     if (function ? !finish_function(r, y, module_function(r->p.m, y->value))
                  : !finish_variable(r, y, module_global(r->p.m, y->value)))
       return false;

@@ -117,7 +117,8 @@ static struct bits_operand read_coding(struct bits *b) {
   return o;
 }
 
-/* An array is followed by the coding of its elements; array and blob come last. */
+/* An array is followed by the coding of its elements; array and blob come last. LLVM defines arrays
+ * of elements without bits where a module has no types, but never uses them. */
 static bool is_well_formed(const struct bits_operand *o, uint32_t count) {
   if (count == 0) return false;
   for (uint32_t i = 0; i < count; i++) {
@@ -143,7 +144,7 @@ static struct bits_abbreviation define(struct bits *b) {
 
 static const struct bits_abbreviation *find_abbreviation(struct bits *b, uint32_t number) {
   const struct bits_scope *s = innermost(b);
-  uint32_t k = number - FIRST_ABBREVIATION;
+  uint64_t k = number - FIRST_ABBREVIATION;
   if (k < s->inherited) return &b->info[s->id].list.data[k];
   k = k - s->inherited + s->own;
   if (k < b->local.count) return &b->local.data[k];
@@ -161,9 +162,15 @@ static char decode_char6(uint64_t v) {
   return "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._"[v & 63];
 }
 
+/* A literal takes no bits: all of them together are as many as the bits of the stream at most. */
+static uint64_t read_literal(struct bits *b, const struct bits_operand *o) {
+  if (b->literals++ >= b->length * 8) set_problem(b, b->at, "too many literals");
+  return o->value;
+}
+
 static inline uint64_t read_operand(struct bits *b, const struct bits_operand *o) {
   switch ((enum bits_coding)o->coding) {
-    case CODING_LITERAL: return o->value;
+    case CODING_LITERAL: return read_literal(b, o);
     case CODING_FIXED: return read_fixed(b, (uint32_t)o->value);
     case CODING_VBR: return read_vbr(b, (uint32_t)o->value);
     case CODING_CHAR6: return (unsigned char)decode_char6(read_fixed(b, 6));
@@ -181,6 +188,8 @@ static uint64_t read_count(struct bits *b) {
 
 static void read_array(struct bits *b, const struct bits_operand *element) {
   uint64_t count = read_count(b);
+  if (element->coding == CODING_LITERAL)
+    set_problem(b, b->at, "the elements of an array have no bits");
   if (!VEC_ROOM(b->arena, &b->numbers, b->numbers.count + count))
     set_problem(b, b->at, "out of memory");
   for (uint64_t i = 0; i < count && !b->problem; i++)
@@ -197,11 +206,16 @@ static void read_blob(struct bits *b, struct bits_record *r) {
   align_word(b);
 }
 
+static void set_code(struct bits *b, struct bits_record *r, uint64_t code) {
+  if (code > UINT32_MAX) set_problem(b, b->at, "the code of a record is out of range");
+  r->code = (uint32_t)code;
+}
+
 static void read_abbreviated(struct bits *b, struct bits_record *r, uint32_t number) {
   const struct bits_abbreviation *a = find_abbreviation(b, number);
   if (!a) return;
   const struct bits_operand *o = b->operands.data + a->first, *end = o + a->count;
-  r->code = (uint32_t)read_operand(b, o++);
+  set_code(b, r, read_operand(b, o++));
   for (; o < end && !b->problem; o++) {
     if (o->coding == CODING_ARRAY) read_array(b, ++o);
     else if (o->coding == CODING_BLOB) read_blob(b, r);
@@ -210,7 +224,7 @@ static void read_abbreviated(struct bits *b, struct bits_record *r, uint32_t num
 }
 
 static void read_plain(struct bits *b, struct bits_record *r) {
-  r->code = (uint32_t)read_vbr(b, 6);
+  set_code(b, r, read_vbr(b, 6));
   uint64_t count = read_count(b);
   if (!VEC_ROOM(b->arena, &b->numbers, count)) set_problem(b, b->at, "out of memory");
   for (uint64_t i = 0; i < count && !b->problem; i++)
@@ -247,10 +261,16 @@ static bool read_header(struct bits *b, uint32_t id, struct bits_scope *s) {
   return true;
 }
 
-/* The id of the block whose header follows: the cursor is after ABBREVIATION_BLOCK. */
-static bool open_block(struct bits *b, struct bits_scope *s) {
+/* The id of a block: the cursor is after ABBREVIATION_BLOCK. */
+static uint32_t read_id(struct bits *b) {
   uint64_t id = read_vbr(b, 8);
-  return read_header(b, (uint32_t)id, s);
+  if (id > UINT32_MAX) set_problem(b, b->at, "the id of a block is out of range");
+  return (uint32_t)id;
+}
+
+static bool open_block(struct bits *b, struct bits_scope *s) {
+  uint32_t id = read_id(b);
+  return read_header(b, id, s);
 }
 
 bool bits_skip(struct bits *b) {
@@ -304,7 +324,7 @@ static bool read_info(struct bits *b) {
 /* A block, of which the cursor is before the id: reads the block info here. */
 static bool handle_block(struct bits *b, struct bits_record *r, enum bits_event *event) {
   uint64_t at = b->at;
-  r->code = (uint32_t)read_vbr(b, 8);
+  r->code = read_id(b);
   b->at = b->problem ? b->at : at;
   *event = b->problem ? BITS_ERROR : BITS_BLOCK;
   if (b->problem || r->code != BLOCK_INFO) return true;

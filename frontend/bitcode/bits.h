@@ -74,6 +74,7 @@ struct bits {
   VEC(struct bits_abbreviation) local;
   VEC(struct bits_operand) operands; /* pool, of all abbreviations */
   VEC(uint64_t) numbers;
+  uint64_t literals; /* read so far */
 };
 
 /* A cursor at the start of `bytes`, which are borrowed. */

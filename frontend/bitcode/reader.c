@@ -20,6 +20,19 @@ bool reader_unsupported(struct reader *r, const char *what) {
   return fail(r, DIAG_BITCODE_UNSUPPORTED, what);
 }
 
+uint64_t reader_text_limit(const struct reader *r) {
+  uint64_t limit = (UINT64_C(1) << 24) + r->bits.length * 8;
+  return limit < UINT32_MAX ? limit : UINT32_MAX;
+}
+
+bool reader_spend(struct reader *r, uint64_t parts) {
+  if (parts == 0) return true;
+  if (parts > reader_text_limit(r) - r->spent)
+    return reader_fail(r, "the module is too long when written out");
+  r->spent += parts;
+  return true;
+}
+
 enum bits_event reader_next(struct reader *r, struct bits_record *record) {
   enum bits_event event = bits_next(&r->bits, record);
   r->begin = event == BITS_ERROR ? r->bits.at : record->begin;

@@ -1,4 +1,4 @@
-/* The state of bitcode_parse(), shared by the files of the reader. It contains the state of the
+/* The state of bcmodule_read(), shared by the files of the reader. It contains the state of the
  * text parser, because both build the same module with the same functions: attributes, forward
  * references, instructions and the checks of whole modules are those of frontend/.
  *
@@ -45,6 +45,7 @@ struct reader {
   struct bits bits;
   uint64_t base;         /* byte offset of the stream in the input */
   uint64_t begin;        /* bit offset of the record being read */
+  uint64_t spent;        /* parts of the text, by reader_spend() */
   uint32_t version;      /* of the module block: 2 has a string table, 1 relative value ids */
   struct nvm_text names; /* the string table */
 
@@ -73,6 +74,11 @@ struct reader {
 /* Reports an error at the record being read; false. */
 bool reader_fail(struct reader *r, const char *problem);
 bool reader_unsupported(struct reader *r, const char *what);
+/* Counts parts of the module's text that the stream states once and that are printed here again;
+ * fails if their sum is out of proportion. */
+bool reader_spend(struct reader *r, uint64_t parts);
+/* The largest such sum, below 2^32. */
+uint64_t reader_text_limit(const struct reader *r);
 /* The next event, after reporting a problem of the stream itself. */
 enum bits_event reader_next(struct reader *r, struct bits_record *record);
 /* Goes into the block that BITS_BLOCK announced, or past it; false after an error. */

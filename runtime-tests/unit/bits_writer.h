@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct writer {
-  unsigned char bytes[4096];
+  unsigned char bytes[1 << 16];
   uint64_t at; /* bits */
 };
 
@@ -49,6 +49,14 @@ static inline void put_record(struct writer *w, uint32_t width, uint32_t code,
   put_vbr(w, code, 6);
   put_vbr(w, count, 6);
   for (uint32_t i = 0; i < count; i++) put_vbr(w, numbers[i], 6);
+}
+
+/* Defines an abbreviation: the code as a literal, then an array. The coding of its elements, one
+ * bit or a literal, follows. */
+static inline void put_array_abbreviation(struct writer *w, uint32_t width, uint32_t code) {
+  put(w, 2, width), put_vbr(w, 3, 5);
+  put(w, 1, 1), put_vbr(w, code, 8);
+  put(w, 0, 1), put(w, 3, 3);
 }
 
 #endif

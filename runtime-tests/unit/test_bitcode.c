@@ -7,7 +7,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 
-enum { WIDTH = 4, TYPES = 17, CONSTANTS = 11, FUNCTION = 12, NAMES = 14 };
+enum { WIDTH = 4, TYPES = 17, CONSTANTS = 11, FUNCTION = 12, NAMES = 14, METADATA = 15 };
 
 #define RECORD(w, code, ...)                                  \
   put_record(w, WIDTH, code, (const uint64_t[]){__VA_ARGS__}, \
@@ -242,6 +242,110 @@ static void written_out_too_long(void **state) {
   }
 }
 
+/* A variable whose initializer has that many levels. */
+static const char *problem_of_nesting(uint64_t levels) {
+  static struct result x;
+  struct writer w;
+  uint64_t module = open_module(&w), at = open_types(&w);
+  RECORD(&w, 8, 0); /* 3: i32* */
+  close_inner(&w, at);
+  RECORD(&w, 7, 3, 0, levels + 2, 0, 0, 0);
+  at = open_inner(&w, NAMES);
+  put_name(&w, 1, 0, "v");
+  close_inner(&w, at);
+  at = open_inner(&w, CONSTANTS);
+  RECORD(&w, 1, 0);
+  RECORD(&w, 4, 2);
+  for (uint64_t i = 0; i < levels; i++) RECORD(&w, 10, 0, i + 1, 1);
+  close_inner(&w, at);
+  close_block(&w, module, WIDTH);
+  read_stream(&x, &w);
+  return x.message;
+}
+
+static void nested_constants(void **state) {
+  (void)state;
+  assert_string_equal(problem_of_nesting(1000), "");
+  assert_string_equal(problem_of_nesting(1001), "invalid bitcode: a constant is nested too deeply");
+}
+
+/* One large constant, used by many: the string is written once in the stream. `rows` of it in one
+ * constant, or in as many variables. */
+static const char *problem_of_strings(uint64_t rows, bool variables) {
+  static struct result x;
+  struct writer w;
+  uint64_t count = variables ? rows : 1, module = open_module(&w), at = open_types(&w);
+  RECORD(&w, 7, 8);        /* 3: i8 */
+  RECORD(&w, 11, 4000, 3); /* 4: [4000 x i8] */
+  RECORD(&w, 11, rows, 4); /* 5 */
+  RECORD(&w, 8, variables ? 4 : 5);
+  close_inner(&w, at);
+  for (uint64_t i = 0; i < count; i++) RECORD(&w, 7, 6, 0, count + 1 + !variables, 0, 0, 0);
+  at = open_inner(&w, CONSTANTS);
+  RECORD(&w, 1, 4);
+  put_array_abbreviation(&w, WIDTH, 22);
+  put(&w, 0, 1), put(&w, 1, 3), put_vbr(&w, 1, 5);
+  put(&w, 4, WIDTH), put_vbr(&w, 4000, 6);
+  for (int i = 0; i < 4000; i++) put(&w, i & 1, 1);
+  uint64_t numbers[5000];
+  for (uint64_t i = 0; i < rows; i++) numbers[i] = 1;
+  RECORD(&w, 1, 5);
+  if (!variables) put_record(&w, WIDTH, 7, numbers, (uint32_t)rows);
+  close_inner(&w, at);
+  close_block(&w, module, WIDTH);
+  read_stream(&x, &w);
+  return x.message;
+}
+
+static void large_constants_used_often(void **state) {
+  (void)state;
+  assert_string_equal(problem_of_strings(1, false), "");
+  assert_string_equal(problem_of_strings(4500, false),
+                      "invalid bitcode: a constant is too long when written out");
+  assert_string_equal(problem_of_strings(10, true), "");
+  assert_string_equal(problem_of_strings(4500, true),
+                      "invalid bitcode: the module is too long when written out");
+}
+
+/* A function f(i32) whose body has metadata: 0: its argument, 1: a value that follows; then a
+ * record. */
+static const char *problem_of_metadata(uint32_t code, uint64_t first, uint64_t second) {
+  static struct result x;
+  struct writer w;
+  uint64_t module = open_module(&w), at = open_types(&w);
+  RECORD(&w, 21, 0, 1, 0); /* 3: void (i32) */
+  close_inner(&w, at);
+  RECORD(&w, 8, 3, 0, 0, 0, 0, 0, 0, 0);
+  uint64_t body = open_inner(&w, FUNCTION);
+  RECORD(&w, 1, 1);
+  at = open_inner(&w, METADATA);
+  RECORD(&w, 2, 0, 1);
+  RECORD(&w, 2, 0, 2);
+  RECORD(&w, 46, 0, 1); /* 2: !DIArgList(i32 %0, i32 %later) */
+  RECORD(&w, code, first, second);
+  close_inner(&w, at);
+  RECORD(&w, 2, 1, 1, 0); /* value 2 */
+  EMPTY(&w, 10);
+  close_inner(&w, body);
+  close_block(&w, module, WIDTH);
+  read_stream(&x, &w);
+  return x.message;
+}
+
+static void values_in_metadata(void **state) {
+  (void)state;
+  enum { TUPLE = 3, TEMPLATE_TYPE = 25, ARGUMENTS = 46 };
+  assert_string_equal(problem_of_metadata(ARGUMENTS, 1, 0), "");
+  assert_string_equal(problem_of_metadata(ARGUMENTS, 0, 2),
+                      "invalid bitcode: an argument of an expression is no value");
+  assert_string_equal(problem_of_metadata(TUPLE, 0, 2),
+                      "invalid bitcode: a value as operand of a node is not defined yet");
+  assert_string_equal(problem_of_metadata(TEMPLATE_TYPE, 0, 2),
+                      "invalid bitcode: a value as operand of a node is not defined yet");
+  assert_string_equal(problem_of_metadata(TUPLE, 5, 0),
+                      "invalid bitcode: use of undefined metadata");
+}
+
 /* Every word of the module cut off or set to ones: an error inside the bytes, or a module. */
 static void damaged_everywhere(void **state) {
   (void)state;
@@ -327,10 +431,17 @@ static void out_of_memory_at_every_call(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_function),           cmocka_unit_test(a_wrapped_stream),
-      cmocka_unit_test(byval_without_type),   cmocka_unit_test(variables),
-      cmocka_unit_test(written_out_too_long), cmocka_unit_test(damaged_everywhere),
-      cmocka_unit_test(refused_records),      cmocka_unit_test(out_of_memory_at_every_call),
+      cmocka_unit_test(a_function),
+      cmocka_unit_test(a_wrapped_stream),
+      cmocka_unit_test(byval_without_type),
+      cmocka_unit_test(variables),
+      cmocka_unit_test(written_out_too_long),
+      cmocka_unit_test(damaged_everywhere),
+      cmocka_unit_test(nested_constants),
+      cmocka_unit_test(large_constants_used_often),
+      cmocka_unit_test(values_in_metadata),
+      cmocka_unit_test(refused_records),
+      cmocka_unit_test(out_of_memory_at_every_call),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

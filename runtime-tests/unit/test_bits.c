@@ -214,12 +214,84 @@ static void malformed_streams(void **state) {
                       "the block ends inside a record");
 }
 
+/* Arrays: elements of one bit; of a literal and of width 0, which would cost nothing, also if there
+ * are none. An abbreviation of such elements that is not used is one of LLVM's. */
+static void elements_without_bits(void **state) {
+  (void)state;
+  static const char *const problems[] = {"", "the elements of an array have no bits",
+                                         "the elements of an array have no bits", ""};
+  for (int kind = 0; kind < 4; kind++) {
+    struct writer w = {.at = 0};
+    struct reading x;
+    uint64_t begin = open_block(&w, 2, 8, 3);
+    put_array_abbreviation(&w, 3, 1);
+    if (kind == 1) put(&w, 1, 1), put_vbr(&w, 0, 8);
+    else put(&w, 0, 1), put(&w, CODING_FIXED, 3), put_vbr(&w, kind == 0, 5);
+    if (kind < 3) put(&w, 4, 3), put_vbr(&w, 30, 6);
+    w.at += kind == 3 ? 0 : 30;
+    close_block(&w, begin, 3);
+    start(&x, &w);
+    const char *problem = read_all(&x);
+    assert_string_equal(problem ? problem : "", problems[kind]);
+    arena_free(&x.arena);
+  }
+}
+
+/* An abbreviation of many literals, of which each use takes three bits. */
+static void literals_are_bounded(void **state) {
+  (void)state;
+  for (uint32_t uses = 1; uses < 1000; uses += 900) {
+    struct writer w = {.at = 0};
+    struct reading x;
+    uint64_t begin = open_block(&w, 2, 8, 3);
+    put(&w, 2, 3), put_vbr(&w, 500, 5);
+    for (int i = 0; i < 500; i++) put(&w, 1, 1), put_vbr(&w, 1, 8);
+    for (uint32_t i = 0; i < uses; i++) put(&w, 4, 3);
+    close_block(&w, begin, 3);
+    start(&x, &w);
+    const char *problem = read_all(&x);
+    assert_string_equal(problem ? problem : "", uses == 1 ? "" : "too many literals");
+    arena_free(&x.arena);
+  }
+}
+
+/* Numbers that do not fit where they are kept: of an abbreviation, which must not become one of an
+ * outer block; a code; a block. */
+static void numbers_of_64_bits(void **state) {
+  (void)state;
+  struct writer w = {.at = 0};
+  struct reading x;
+  uint64_t outer = open_block(&w, 2, 8, 3);
+  put(&w, 2, 3), put_vbr(&w, 1, 5), put(&w, 1, 1), put_vbr(&w, 7, 8);
+  uint64_t inner = open_block(&w, 3, 9, 32);
+  put(&w, UINT32_MAX, 32);
+  close_block(&w, inner, 32);
+  close_block(&w, outer, 3);
+  start(&x, &w);
+  assert_string_equal(read_all(&x), "use of an undefined abbreviation");
+  arena_free(&x.arena);
+  struct writer code = {.at = 0};
+  outer = open_block(&code, 2, 8, 3);
+  put(&code, 3, 3), put_vbr(&code, UINT64_C(1) << 32, 6), put_vbr(&code, 0, 6);
+  close_block(&code, outer, 3);
+  start(&x, &code);
+  assert_string_equal(read_all(&x), "the code of a record is out of range");
+  arena_free(&x.arena);
+  struct writer id = {.at = 0};
+  put(&id, 1, 2), put_vbr(&id, UINT64_C(1) << 32 | 8, 8);
+  id.at += 64;
+  start(&x, &id);
+  assert_string_equal(read_all(&x), "the id of a block is out of range");
+  arena_free(&x.arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers_of_all_widths),   cmocka_unit_test(numbers_in_groups_of_all_widths),
       cmocka_unit_test(signed_numbers),          cmocka_unit_test(abbreviated_records),
       cmocka_unit_test(block_info_and_skipping), cmocka_unit_test(truncated_everywhere),
-      cmocka_unit_test(malformed_streams),
+      cmocka_unit_test(malformed_streams),       cmocka_unit_test(elements_without_bits),
+      cmocka_unit_test(literals_are_bounded),    cmocka_unit_test(numbers_of_64_bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,6 +56,7 @@ static const struct violation violations[] = {
     {VERIFY_ATTR_RETURNED, attr_returned},
     {VERIFY_ATTR_OPTNONE, attr_optnone},
     {VERIFY_META_DEFINED, meta_defined},
+    {VERIFY_META_ARGUMENTS, meta_arguments},
     {VERIFY_META_LOCAL, meta_local},
     {VERIFY_META_NAMED, meta_named},
     {VERIFY_META_MODULE_FLAG, meta_module_flag},

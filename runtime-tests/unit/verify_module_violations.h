@@ -199,6 +199,12 @@ static struct nvm_meta tuple(struct fixture *x, const struct nvm_meta *operands,
   meta_node_define(&x->m->metadata, node, (struct nvm_str){0}, false, NULL, operands, count);
   return meta_node(&x->m->metadata, node, false);
 }
+static void meta_arguments(struct fixture *x) {
+  struct nvm_meta text = meta_string(&x->m->metadata, module_str(x->m, "x"));
+  uint32_t node = meta_node_new(&x->m->metadata);
+  meta_node_define(&x->m->metadata, node, module_str(x->m, "DIArgList"), false, NULL, &text, 1);
+}
+
 static void meta_local(struct fixture *x) {
   struct nvm_meta local = meta_value(&x->m->metadata, x->i32, TYPE_I32);
   tuple(x, &local, 1);
