@@ -234,7 +234,7 @@ static void approximate_lane(const struct lane *x) {
   intrinsic_finish(x, v);
 }
 
-/* Refuses a call; the hint names the libdevice function that link_math() would have called:
+/* Refuses a call; the hint names the function that link_math() would have called:
  * __nv_sinf for llvm.sin.f32, __nv_pow for llvm.pow.f64. */
 static void refuse_math(struct lower *l, const struct nvm_inst *i, bool is_double) {
   const char *name = intrinsic_call_name(l, i), *base = name + strlen("llvm.");
@@ -244,7 +244,8 @@ static void refuse_math(struct lower *l, const struct nvm_inst *i, bool is_doubl
                 : "PTX has no such function, or only an approximation (for calls marked afn)");
   struct textbuf hint;
   textbuf_init(&hint, l->sink->arena);
-  textbuf_puts(&hint, "--link libdevice.ll (llvm-dis of CUDA's libdevice.10.bc) has it as @__nv_");
+  textbuf_puts(&hint, "the mathematics library (--mathlib=on) and libdevice (--link FILE) ");
+  textbuf_puts(&hint, "have it as @__nv_");
   textbuf_write(&hint, base, strcspn(base, "."));
   if (!is_double) textbuf_char(&hint, 'f');
   if (d) d->hint = (struct nvm_text){hint.bytes, hint.length};
