@@ -116,6 +116,14 @@ def erfc_inverse(s):
     return x / s
 
 
+def stirling(w):
+    """y times the rest of Stirling's formula for log(Gamma(y)), w = 1/y^2."""
+    if w < mp.mpf(10)**-12:
+        return mp.mpf(1) / 12 - w / 360 + w * w / 1260
+    y = 1 / mp.sqrt(w)
+    return y * (mp.loggamma(y) - (y - mp.mpf(1) / 2) * mp.log(y) + y - mp.log(2 * mp.pi) / 2)
+
+
 LN2, SQRT2 = mp.log(2), mp.sqrt(2)
 QUARTER_PI = mp.pi / 4
 S_MAX = (SQRT2 - 1) / (SQRT2 + 1)  # the largest s = (m-1)/(m+1) for m in [sqrt(1/2), sqrt(2)]
@@ -164,6 +172,13 @@ FITS = {
     # s P(t) is a start for the x with erfc(x) = p; s^2 = -log(p (2 - p)), t = (s - 2) / (s + 2)
     'erfcinv': (lambda t: erfc_inverse(2 * (1 + t) / (1 - t)), 17,
                 -mp.mpf(147) / 253, mp.mpf(254) / 294, one),
+    # log(Gamma(2 + t)) = t P(t), Gamma(2 + t) = 1 + t P(t), |t| <= 1/2
+    'lgamma': (lambda t: near(t, lambda u: mp.loggamma(2 + u) / u, 1 - mp.euler), 18,
+               -mp.mpf(1) / 2, mp.mpf(1) / 2, one),
+    'tgamma': (lambda t: near(t, lambda u: (mp.gamma(2 + u) - 1) / u, 1 - mp.euler), 19,
+               -mp.mpf(1) / 2, mp.mpf(1) / 2, one),
+    # log(Gamma(y)) = (y - 1/2) log(y) - y + log(2 pi)/2 + P(w)/y, w = 1/y^2, y >= 8
+    'stirling': (lambda w: stirling(w), 6, 0, mp.mpf(1) / 64, one),
     # x^(-1/3) on [1, 8], a start for Newton's iteration
     'rcbrt': (lambda x: x ** (-mp.mpf(1) / 3), 5, 1, 8, lambda x: mp.cbrt(x)),
 }
