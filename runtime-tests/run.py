@@ -362,10 +362,22 @@ def step_fuzz_cuda():
     return Count(int(numbers[1]) - int(numbers[2]), int(numbers[2])) if numbers else Count(failed=1)
 
 
+def step_math():
+    """errors of mathlib/ against MPFR: 100,000 points a function and special values, by clang's native build"""
+    status, output = run_program([sys.executable, "runtime-tests/math/measure.py", "--check"], 600)
+    if output.startswith("skipped"):
+        print(f"   {output.strip()}")
+        return Count(skipped=1)
+    numbers = re.search(r"math: (\d+) passed, (\d+) failed", output)
+    if status != 0 or not numbers:
+        print(output[-6000:])
+    return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
+
+
 STEPS = {
     "build": step_build, "lint": step_lint, "readme": step_readme, "seeds": step_seeds, "unit": step_unit, "threads": step_threads,
     "embed": step_embed, "install": step_install, "check": step_check, "everyway": step_everyway, "check-checking": step_check_checking,
-    "check-asan": step_check_asan, "samples": step_samples, "bitcode": step_bitcode, "fuzz": step_fuzz,
+    "check-asan": step_check_asan, "samples": step_samples, "bitcode": step_bitcode, "math": step_math, "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }
 
