@@ -24,8 +24,6 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BITS = {"float": 32, "double": 64, "i32": 32, "i64": 64, "i16": 16}
 CODES = {16: "H", 32: "I", 64: "Q"}
-# Differences that are meant: name -> why.
-MEANT = {}
 
 KERNEL = """target triple = "nvptx64-nvidia-cuda"
 declare {result} @{name}({types})
