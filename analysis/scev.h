@@ -81,6 +81,8 @@ void scev_split_products(struct scev_env *e);
 struct scev scev_of(struct scev_env *e, struct nvm_value v);
 /* a - b; width 0 if their bases or widths differ or it has too many terms. */
 struct scev scev_subtract(struct scev_env *e, struct scev a, struct scev b);
+/* a + constant. */
+struct scev scev_plus(struct scev a, int64_t constant);
 /* a in the first iteration of `loop`. */
 struct scev scev_at_start(struct scev_env *e, struct scev a, uint32_t loop);
 /* a in the last iteration of `loop`; width 0 if its steps or the trip count are not simple enough.

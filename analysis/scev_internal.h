@@ -47,8 +47,6 @@ bool scev_recurrence(const struct scev_env *e, struct nvm_value v, struct recurr
 
 /* The form of v in that mode. */
 struct scev scev_form(struct scev_env *e, struct nvm_value v, enum scev_mode mode);
-/* a + constant. */
-struct scev scev_plus(struct scev a, int64_t constant);
 /* Whether the loop's exit conditions keep the recurrence of phi v with this step from wrapping,
  * signed or unsigned, in every executed iteration. Computes no forms. */
 bool scev_no_wrap(const struct scev_env *e, struct nvm_value v, const struct recurrence *r,

@@ -12,6 +12,10 @@
  *                               `factor` copies, for iterations - iterations % factor
  *                               if (iterations % factor == 0) goto exit
  *                         rest: the original loop
+ *                       If the loop stays while t < B, for a t with step s, the copies stay while
+ *                       t < B - (factor - 1) s, and the rest is needed if t < B: no division and
+ *                       no count. The limit does not wrap if B is at least (factor - 1) s above
+ *                       the smallest number, for which a max is computed unless it is known.
  *            Inner loops first; a loop around an unrolled one is visited in the next of MAX_ROUNDS
  *            rounds. Hints (llvm.loop.unroll.full, .count, .enable, .disable) override costs.
  *            Unrolled loops get .disable, which code generation prints as .pragma "nounroll"; so
@@ -27,7 +31,9 @@
  * Tests:     check/opt/unroll*. */
 #include "analysis/loop_execution.h"
 #include "analysis/pressure.h"
+#include "analysis/ranges.h"
 #include "ir/build.h"
+#include "ir/evalint.h"
 #include "analysis/scev.h"
 #include "opt/cfg/cfg.h"
 #include "opt/loop/loop_tools.h"
@@ -337,9 +343,65 @@ static bool unroll(struct unroller *u, uint32_t n, struct plan p) {
 }
 
 struct glue {
-  struct nvm_value taken, rest, few, bound;
+  struct nvm_value rest;  /* the number of remaining iterations; VALUE_NULL: has_limit */
+  struct nvm_value few;   /* fewer iterations than the factor */
+  struct nvm_value bound; /* of the copies */
+  struct nvm_value end;   /* if has_limit: the bound of the loop */
+  bool has_limit;
   struct nvm_block exit, middle, before_rest, rest_header, rest_latch;
 };
+
+/* Whether the bound is no less than `extreme` (up), or no more, by its range, or by that of the
+ * value before the first one that is tested, which the bound is beyond. */
+static bool is_beyond(struct unroller *u, const struct trip_count *c, uint64_t extreme,
+                      struct nvm_value before, struct nvm_value end) {
+  uint32_t width = c->bound.width;
+  bool is_signed = c->predicate == ICMP_SLT || c->predicate == ICMP_SGT, up = c->step > 0;
+  enum icmp_predicate p = is_signed ? up ? ICMP_SGE : ICMP_SLE : up ? ICMP_UGE : ICMP_ULE;
+  struct range all = range_all(width), limit = range_unsigned(width, extreme, extreme);
+  struct range is = range_of(u->f, end), was = range_of(u->f, before);
+  if (is_signed)
+    limit = range_signed(width, evalint_sext(width, extreme), evalint_sext(width, extreme));
+  if (!range_equal(is, all) && range_compare(p, is, limit) == 1) return true;
+  return !range_equal(was, all) && range_compare(p, was, limit) == 1 &&
+         scev_holds(u->scev, u->loop->header, c->predicate, scev_plus(c->first, -c->step),
+                    c->bound);
+}
+
+/* Computes, in the preheader, the bound of the copies from that of the loop; false if it is not
+ * the limit of a counter that moves towards it. */
+static bool find_limit(struct unroller *u, uint32_t n, uint32_t factor, struct glue *g) {
+  struct nvm_function *f = u->f;
+  struct trip_count c = scev_trip_count(u->scev, n);
+  uint32_t width = c.bound.width;
+  bool is_signed = c.predicate == ICMP_SLT || c.predicate == ICMP_SGT, up = c.step > 0;
+  uint64_t step = up ? (uint64_t)c.step : 0 - (uint64_t)c.step, all = ~UINT64_C(0) >> (64 - width);
+  if (c.predicate != (is_signed ? up ? ICMP_SLT : ICMP_SGT
+                      : up      ? ICMP_ULT
+                                : ICMP_UGT) ||
+      !value_is_none(c.bound.base) || !value_is_none(c.first.base) || step > (all >> 1) / factor)
+    return false;
+  uint64_t distance = (factor - 1) * step, least = is_signed ? (all >> 1) + 1 : 0;
+  uint64_t extreme = (up ? least + distance : least - 1 - distance) & all;
+  struct nvm_inst_id at = block_terminator(f, u->loop->preheader);
+  struct nvm_value before = scev_expand(u->scev, f, scev_plus(c.first, -c.step), at);
+  g->end = value_is_none(before) ? before : scev_expand(u->scev, f, c.bound, at);
+  if (value_is_none(g->end)) return false;
+  struct builder x = builder_before(f, at);
+  struct nvm_type t = value_type(f, before);
+  struct nvm_value near[2] = {g->end, const_int(f->module, t, extreme)};
+  if (!is_beyond(u, &c, extreme, before, g->end))
+    near[0] = builder_intrinsic(&x,
+                                is_signed ? up ? INTRINSIC_smax : INTRINSIC_smin
+                                : up      ? INTRINSIC_umax
+                                          : INTRINSIC_umin,
+                                0, t, near, 2);
+  distance = (up ? 0 - distance : distance) & all;
+  g->bound = builder_binary(&x, OP_ADD, near[0], const_int(f->module, t, distance));
+  g->few = builder_icmp(&x, icmp_inverse(c.predicate), before, g->bound);
+  g->has_limit = true;
+  return !value_is_none(g->few);
+}
 
 /* Computes, in the preheader, the number of remaining iterations, and the tested value in the last
  * iteration before them. */
@@ -348,23 +410,22 @@ static bool count_remainder(struct unroller *u, uint32_t n, uint32_t factor, str
   struct nvm_module *m = f->module;
   struct trip_count c = scev_trip_count(u->scev, n);
   struct nvm_inst_id at = block_terminator(f, u->loop->preheader);
-  g->taken = scev_expand_trip_count(u->scev, f, n, at);
-  struct nvm_value first =
-      value_is_none(g->taken) ? VALUE_NULL : scev_expand(u->scev, f, c.first, at);
+  struct nvm_value taken = scev_expand_trip_count(u->scev, f, n, at);
+  struct nvm_value first = value_is_none(taken) ? taken : scev_expand(u->scev, f, c.first, at);
   if (value_is_none(first)) return false;
-  struct nvm_type t = value_type(f, g->taken);
+  struct nvm_type t = value_type(f, taken);
   struct nvm_value one = const_int(m, t, 1), by = const_int(m, t, factor);
   bool power = (factor & (factor - 1)) == 0;
   struct builder x = builder_before(f, at);
   if (power) {
-    g->rest = builder_binary(&x, OP_ADD, g->taken, one);
+    g->rest = builder_binary(&x, OP_ADD, taken, one);
     g->rest = builder_binary(&x, OP_AND, g->rest, const_int(m, t, factor - 1));
   } else { /* the count may be 2^width */
-    g->rest = builder_binary(&x, OP_ADD, builder_binary(&x, OP_UREM, g->taken, by), one);
+    g->rest = builder_binary(&x, OP_ADD, builder_binary(&x, OP_UREM, taken, by), one);
     g->rest = builder_binary(&x, OP_UREM, g->rest, by);
   }
-  g->few = builder_icmp(&x, ICMP_ULT, g->taken, const_int(m, t, factor - 1));
-  struct nvm_value steps = builder_binary(&x, OP_SUB, g->taken, g->rest);
+  g->few = builder_icmp(&x, ICMP_ULT, taken, const_int(m, t, factor - 1));
+  struct nvm_value steps = builder_binary(&x, OP_SUB, taken, g->rest);
   uint64_t step =
       (uint64_t)c.step & (c.taken.width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << c.taken.width) - 1);
   steps = builder_binary(&x, OP_MUL, steps, const_int(m, t, step));
@@ -400,6 +461,17 @@ static bool connect_values(struct unroller *u, const struct glue *g) {
   return true;
 }
 
+/* Whether no iteration remains after the copies. */
+static struct nvm_value is_done(struct unroller *u, uint32_t n, const struct glue *g) {
+  struct nvm_function *f = u->f;
+  struct builder middle = builder_at_end(f, g->middle);
+  if (!g->has_limit)
+    return builder_icmp(&middle, ICMP_EQ, g->rest, const_int(f->module, value_type(f, g->rest), 0));
+  struct trip_count c = scev_trip_count(u->scev, n);
+  struct nvm_value t = single_phi(u, g->middle, c.tested, u->loop->latch);
+  return builder_icmp(&middle, icmp_inverse(c.predicate), t, g->end);
+}
+
 /* Copies the loop for the remaining iterations. */
 static bool add_remainder(struct unroller *u, uint32_t n, struct glue *g) {
   struct nvm_function *f = u->f;
@@ -426,25 +498,27 @@ static bool add_remainder(struct unroller *u, uint32_t n, struct glue *g) {
                  middle = builder_at_end(f, g->middle);
   builder_condbranch(&preheader, g->few, g->before_rest, l->header);
   builder_branch(&before_rest, g->rest_header);
-  struct nvm_value zero = const_int(f->module, value_type(f, g->rest), 0);
-  builder_condbranch(&middle, builder_icmp(&middle, ICMP_EQ, g->rest, zero), g->exit,
-                     g->before_rest);
+  builder_condbranch(&middle, is_done(u, n, g), g->exit, g->before_rest);
   loop_copy_forget(&u->copy, f, u->blocks, l->block_count);
   return loop_set_hint(f, g->rest_latch, l->hints, "llvm.loop.unroll.", "llvm.loop.unroll.disable");
 }
 
 static bool unroll_with_remainder(struct unroller *u, uint32_t n, struct plan p) {
-  struct glue g;
+  struct glue g = {.has_limit = false};
   struct nvm_function *f = u->f;
+  struct trip_count c = scev_trip_count(u->scev, n);
   u->changed = true;
-  if (!count_remainder(u, n, p.factor, &g)) return !module_out_of_memory(f->module);
+  if (!find_limit(u, n, p.factor, &g) && !count_remainder(u, n, p.factor, &g))
+    return !module_out_of_memory(f->module);
   p.kind = UNROLL_EXACT;
-  u->tested = scev_trip_count(u->scev, n).tested;
+  u->tested = c.tested;
   if (!add_remainder(u, n, &g) || !unroll(u, n, p)) return false;
   struct nvm_inst_id t = block_terminator(f, u->last_latch);
   bool back = block_successor(f, u->last_latch, 0).index == u->loop->header.index;
   struct builder at = builder_before(f, t);
-  inst_set_operand(f, t, 0, builder_icmp(&at, back ? ICMP_NE : ICMP_EQ, u->last_tested, g.bound));
+  enum icmp_predicate stays = g.has_limit ? c.predicate : ICMP_NE;
+  inst_set_operand(f, t, 0,
+                   builder_icmp(&at, back ? stays : icmp_inverse(stays), u->last_tested, g.bound));
   return !module_out_of_memory(f->module);
 }
 
