@@ -25,7 +25,7 @@
 #include "ptx/ops.h"
 #include "support/strtab.h"
 
-enum { SLOTS = 2048, MANY = 2 };
+enum { SLOTS = 2048, WAYS = 2, MANY = 2 };
 
 struct register_facts {
   uint32_t reads;
@@ -230,11 +230,17 @@ static void number_value(struct reuser *u, uint32_t n) {
     replace(u, e, operand_at(u, e, 1));
     return;
   }
-  uint32_t *slot = &u->slots[hash_of(u, e) % SLOTS], known = *slot - 1;
-  const struct ptx_entry *k = &u->pf->entries.data[known];
-  if (*slot > u->begin && same_value(u, k, e) && (known >= u->changed || !reads_changing(u, e)))
-    replace(u, e, operand_at(u, k, 0));
-  else *slot = n + 1;
+  uint32_t hash = hash_of(u, e), *slot = NULL;
+  for (uint32_t way = 0; way < WAYS; way++) {
+    slot = &u->slots[(hash ^ way) % SLOTS];
+    if (*slot <= u->begin) break;
+    const struct ptx_entry *k = &u->pf->entries.data[*slot - 1];
+    if (same_value(u, k, e) && (*slot > u->changed || !reads_changing(u, e))) {
+      replace(u, e, operand_at(u, k, 0));
+      return;
+    }
+  }
+  *slot = n + 1;
 }
 
 /* Whether e writes a register of several definitions. */
