@@ -124,6 +124,36 @@ def stirling(w):
     return y * (mp.loggamma(y) - (y - mp.mpf(1) / 2) * mp.log(y) + y - mp.log(2 * mp.pi) / 2)
 
 
+def hankel(n, w):
+    """P and x Q of Hankel's functions of order n, w = 1/x^2, by the asymptotic series or, where
+    that does not converge to all digits, from J and Y."""
+    if w > mp.mpf(1) / 2500:
+        x = 1 / mp.sqrt(w)
+        c = x - (2 * n + 1) * mp.pi / 4
+        j, y, scale = mp.besselj(n, x), mp.bessely(n, x), mp.sqrt(mp.pi * x / 2)
+        return (scale * (j * mp.cos(c) + y * mp.sin(c)),
+                x * scale * (y * mp.cos(c) - j * mp.sin(c)))
+    p = q = mp.mpf(0)
+    term = mp.mpf(1)
+    for k in range(80):
+        part = term * (-1) ** (k // 2) * w ** (k // 2)
+        p, q = (p, q + part) if k % 2 else (p + part, q)
+        term *= mp.mpf(4 * n * n - (2 * k + 1) ** 2) / (8 * (k + 1))
+    return p, q
+
+
+def scaled_i(n, u):
+    """I_n(x) exp(-x) sqrt(x), u = 1/x."""
+    if u < mp.mpf(1) / 60:
+        total = term = mp.mpf(1)
+        for k in range(1, 100):
+            term *= -(4 * n * n - (2 * k - 1) ** 2) * u / (8 * k)
+            total += term
+        return total / mp.sqrt(2 * mp.pi)
+    x = 1 / u
+    return mp.besseli(n, x) * mp.exp(-x) * mp.sqrt(x)
+
+
 LN2, SQRT2 = mp.log(2), mp.sqrt(2)
 QUARTER_PI = mp.pi / 4
 S_MAX = (SQRT2 - 1) / (SQRT2 + 1)  # the largest s = (m-1)/(m+1) for m in [sqrt(1/2), sqrt(2)]
@@ -179,9 +209,72 @@ FITS = {
                -mp.mpf(1) / 2, mp.mpf(1) / 2, one),
     # log(Gamma(y)) = (y - 1/2) log(y) - y + log(2 pi)/2 + P(w)/y, w = 1/y^2, y >= 8
     'stirling': (lambda w: stirling(w), 6, 0, mp.mpf(1) / 64, one),
+    # J0(x) = 1 + z P(z), J1(x) = x/2 + x z P(z), z = x^2, |x| <= 1/2
+    'j0_small': (lambda z: near(z, lambda t: (mp.besselj(0, mp.sqrt(t)) - 1) / t,
+                                -mp.mpf(1) / 4), 5, 0, mp.mpf(1) / 4, one),
+    'j1_small': (lambda z: near(z, lambda t: (mp.besselj(1, mp.sqrt(t)) / mp.sqrt(t)
+                                              - mp.mpf(1) / 2) / t, -mp.mpf(1) / 16), 5, 0,
+                 mp.mpf(1) / 4, one),
+    # Y0 = 2/pi log(x) J0 + P(z), Y1 = 2/pi (log(x) J1 - 1/x) + x P(z), 0 < x <= 1/2
+    'y0_small': (lambda z: near(z, lambda t: mp.bessely(0, mp.sqrt(t)) - mp.log(t) / mp.pi
+                                * mp.besselj(0, mp.sqrt(t)), 2 / mp.pi * (mp.euler - LN2)), 6, 0,
+                 mp.mpf(1) / 4, one),
+    'y1_small': (lambda z: near(z, lambda t: (mp.bessely(1, mp.sqrt(t)) - mp.log(t) / mp.pi
+                                * mp.besselj(1, mp.sqrt(t)) + 2 / (mp.pi * mp.sqrt(t)))
+                                / mp.sqrt(t), (mp.euler - LN2 - mp.mpf(1) / 2) / mp.pi), 6, 0,
+                 mp.mpf(1) / 4, one),
+    # Hankel's functions: J = sqrt(2 / (pi x)) (P cos c - Q sin c), Y = sqrt(2 / (pi x)) (P sin c +
+    # Q cos c), c = x - (2n + 1) pi/4; P(w), Q(w) x, w = 1/x^2, x >= 8
+    'hankel_p0': (lambda w: hankel(0, w)[0], 12, 0, mp.mpf(1) / 64, one),
+    'hankel_q0': (lambda w: hankel(0, w)[1], 12, 0, mp.mpf(1) / 64, one),
+    'hankel_p1': (lambda w: hankel(1, w)[0], 12, 0, mp.mpf(1) / 64, one),
+    'hankel_q1': (lambda w: hankel(1, w)[1], 12, 0, mp.mpf(1) / 64, one),
+    # I0(x) = 1 + y + y^2 P(y), I1(x) = x/2 (1 + y/2 + y^2 P(y)), y = x^2/4, |x| <= 12
+    'i0': (lambda y: near(y, lambda t: (mp.besseli(0, 2 * mp.sqrt(t)) - 1 - t) / t**2,
+                          mp.mpf(1) / 4), 17, 0, 36,
+           lambda y: y * y / mp.besseli(0, 2 * mp.sqrt(y))),
+    'i1': (lambda y: near(y, lambda t: (mp.besseli(1, 2 * mp.sqrt(t)) / mp.sqrt(t) - 1 - t / 2)
+                          / t**2, mp.mpf(1) / 12), 17, 0, 36,
+           lambda y: y * y * mp.sqrt(y) / mp.besseli(1, 2 * mp.sqrt(y))),
+    # I(x) = exp(x) / sqrt(x) P(1/x), x >= 12
+    'i0_large': (lambda u: scaled_i(0, u), 17, 0, mp.mpf(1) / 12, one),
+    'i1_large': (lambda u: scaled_i(1, u), 17, 0, mp.mpf(1) / 12, one),
     # x^(-1/3) on [1, 8], a start for Newton's iteration
     'rcbrt': (lambda x: x ** (-mp.mpf(1) / 3), 5, 1, 8, lambda x: mp.cbrt(x)),
 }
+
+
+BESSEL = {'j0': (mp.besselj, 0), 'j1': (mp.besselj, 1), 'y0': (mp.bessely, 0), 'y1': (mp.bessely, 1)}
+
+
+def bessel_center(name, k):
+    """Center and limits of interval k of 16 from 1/2 to 8: a quarter of a binade, its middle or a
+    zero of the function in or near it."""
+    function, order = BESSEL[name]
+    low = mp.mpf(2) ** (k // 4 - 1) * (1 + mp.mpf(k % 4) / 4)
+    high = low + mp.mpf(2) ** (k // 4 - 3)
+    zeros = [(mp.besseljzero if function is mp.besselj else mp.besselyzero)(order, i)
+             for i in range(1, 4)]
+    margin = (high - low) * mp.mpf('0.75')
+    for zero in zeros:
+        if low - margin < zero < high + margin:
+            return zero, low, high
+    return (low + high) / 2, low, high
+
+
+def bessel_fit(name, k):
+    """F(center + t) = F(center) + t P(t)."""
+    function, order = BESSEL[name]
+    center, low, high = bessel_center(name, k)
+    is_zero = center != (low + high) / 2
+    base = mp.mpf(0) if is_zero else function(order, center)
+    return (lambda t: near(t, lambda u: (function(order, center + u) - base) / u, 0),
+            12 if function is mp.besselj else 14, low - center, high - center, lambda t: t / function(order, center + t))
+
+
+for bessel_name in BESSEL:
+    for interval in range(16):
+        FITS['%s_%d' % (bessel_name, interval)] = bessel_fit(bessel_name, interval)
 
 
 def coefficients(name):
