@@ -212,6 +212,15 @@ endef
 $(eval $(call grammar_rules,frontend,parser,lexer))
 $(eval $(call grammar_rules,ptx,ptx_parser,ptx_lexer))
 
+# The sum of the sources, for cache keys. It changes only if they do.
+IDENTITY_SOURCES := Makefile $(sort $(foreach d,$(LIBRARY_FOLDERS) driver driver/reduce include tools/gen,$(wildcard $d/*.*)))
+$G/bin/gen_identity: tools/gen/gen_identity.c driver/sha256.c driver/sha256.h | $G/bin
+	@echo '  GEN $@'
+	$(Q)$(CC) $(GENERATOR_FLAGS) -o $@ $<
+$G/identity.h: $G/bin/gen_identity FORCE
+	$(Q)$G/bin/gen_identity $(IDENTITY_SOURCES) > $@.new && { cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
+$B/obj/driver/cache_key.o: $G/identity.h
+
 generated: $(GENERATED_HEADERS) $(GRAMMAR_HEADERS) $(GENERATED_SOURCES)
 
 # ---- Objects, libraries, the command ------------------------------------------------------------

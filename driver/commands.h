@@ -2,7 +2,9 @@
 #ifndef NVM_DRIVER_COMMANDS_H
 #define NVM_DRIVER_COMMANDS_H
 
+#include "driver/files.h"
 #include "driver/options.h"
+#include "driver/render.h"
 #include "nvmini.h"
 
 /* jobs.c: commands that read modules. */
@@ -15,6 +17,9 @@ int jobs_link(const struct options *o);
  * callback, or to standard error. Returns the exit status. */
 int jobs_link_libraries(const struct options *o, struct nvmini_context *context,
                         struct nvmini_module *module);
+
+/* Reports a file that could not be read or written, by its name for messages; the exit status. */
+int jobs_file_failed(const struct render *how, const char *shown, struct file_error error);
 
 /* run.c: executes a kernel in the simulator. */
 int run_command(const struct options *o);

@@ -1,5 +1,6 @@
 /* compile, check, print, link: a client of the public API. */
 #include "api/module.h"
+#include "driver/cache_key.h"
 #include "driver/commands.h"
 #include "driver/demands.h"
 #include "driver/files.h"
@@ -63,8 +64,7 @@ static void report(const struct render *how, enum diag_id id, const char *shown,
   render_diagnostic(&render, &d);
 }
 
-/* Reports a file that could not be read or written. */
-static int file_failed(const struct render *how, const char *shown, struct file_error error) {
+int jobs_file_failed(const struct render *how, const char *shown, struct file_error error) {
   const char *reason = error.number == 0 ? "" : strerror(error.number);
   report(how, error.id, shown, (struct nvmini_text){reason, strlen(reason)});
   return EXIT_REFUSED;
@@ -149,7 +149,7 @@ static int load(struct job *j, const char *path) {
   struct file_error error;
   j->path = path;
   j->shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
-  if (!files_read(path, &j->file, &error)) return file_failed(&j->render, j->shown, error);
+  if (!files_read(path, &j->file, &error)) return jobs_file_failed(&j->render, j->shown, error);
   int status =
       exit_status(nvmini_parse(j->context, j->file.bytes, j->file.length, j->shown, &j->module));
   if (status == EXIT_DONE && j->file.regular) {
@@ -183,9 +183,9 @@ static bool is_input(const struct options *o, const char *path) {
 static int save_as(struct job *j, const char *path, const struct nvm_text *pieces, uint32_t count) {
   struct file_error error = {DIAG_FILE_IS_INPUT, 0};
   if (strcmp(path, "-") != 0 && is_input(j->options, path))
-    return file_failed(&j->render, path, error);
+    return jobs_file_failed(&j->render, path, error);
   if (files_write_pieces(path, pieces, count, &error)) return EXIT_DONE;
-  return file_failed(&j->render, strcmp(path, "-") == 0 ? "<stdout>" : path, error);
+  return jobs_file_failed(&j->render, strcmp(path, "-") == 0 ? "<stdout>" : path, error);
 }
 
 static struct nvmini_text remarks_text(const struct remarks *r) {
@@ -195,7 +195,7 @@ static struct nvmini_text remarks_text(const struct remarks *r) {
 static int save_in_folder(struct job *j, const struct nvm_text *pieces, uint32_t count) {
   const char *folder = j->options->values[OPTION_OUTPUT];
   if (!outputs_make_folder(j->options))
-    return file_failed(&j->render, folder, (struct file_error){DIAG_FILE_UNWRITABLE, errno});
+    return jobs_file_failed(&j->render, folder, (struct file_error){DIAG_FILE_UNWRITABLE, errno});
   char *path = outputs_path(j->options, j->path);
   int status = path ? save_as(j, path, pieces, count) : exit_status(NVMINI_OUT_OF_MEMORY);
   free(path);
@@ -228,7 +228,7 @@ static int link_file(struct nvmini_context *context, const struct render *render
   struct file_error error;
   struct nvmini_module *other = NULL;
   const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
-  if (!files_read(path, &file, &error)) return file_failed(render, shown, error);
+  if (!files_read(path, &file, &error)) return jobs_file_failed(render, shown, error);
   enum nvmini_status status = nvmini_parse(context, file.bytes, file.length, shown, &other);
   if (status == NVMINI_OK)
     status = library ? nvmini_link_library(into, other) : nvmini_link(into, other);
@@ -399,6 +399,7 @@ static int compile_file(const struct options *o, struct remarks *remarks, const 
 /* Compiles every input, even if some are refused. */
 int jobs_compile(const struct options *o) {
   struct remarks remarks;
+  if (o->values[OPTION_PRINT_CACHE_KEY] != NULL) return cache_key_print(o);
   int status = outputs_check(o);
   if (status != EXIT_DONE) return status;
   status = remarks_start(&remarks, o);
