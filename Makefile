@@ -85,6 +85,7 @@ LIBRARY_FOLDERS := support ir target analysis frontend frontend/bitcode mathlib 
   opt opt/scalar opt/memory opt/cfg opt/loop opt/interprocedural opt/gpu opt/vectorize codegen sim sim/machine sim/ptx sim/ir api
 LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),$(wildcard $d/*.c))
 DRIVER_SOURCES := $(wildcard driver/*.c driver/*/*.c)
+COMPAT_SOURCES := $(wildcard compat/*.c)
 
 # ---- Generators: NAME folder table, then the files they write into build/gen ---------------------
 # tools/gen/gen_NAME*.c, with what generators share, become build/gen/bin/gen_NAME and runs as
@@ -124,18 +125,19 @@ endif
 
 LIBRARY_OBJECTS := $(LIBRARY_SOURCES:%.c=$B/obj/%.o) $(GENERATED_SOURCES:$G/%.c=$B/obj/gen/%.o)
 DRIVER_OBJECTS := $(DRIVER_SOURCES:%.c=$B/obj/%.o)
+COMPAT_OBJECTS := $(COMPAT_SOURCES:%.c=$B/obj/%.o)
 
 # ---- What one can ask for -----------------------------------------------------------------------
 
 .PHONY: all release lines help setup demo check check-gpu check-peers check-programs check-random check-kernels check-effects prove bench bench-compile passes-page lint format install uninstall clean \
   fuzz unit generated update-golden docs
-all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so
+all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so $B/compat/libnvvm.so.4
 
 release:
 	@$(MAKE) --no-print-directory VARIANT=release all
 
 help:
-	@echo 'make                build/nvmini, build/libnvmini.a, build/libnvmini.so, quickly'
+	@echo 'make                build/nvmini, build/libnvmini.a, build/libnvmini.so, build/compat/libnvvm.so.4, quickly'
 	@echo 'make release        the same in build/release, optimized for speed: for packages and benchmarks'
 	@echo 'make demo           install what is missing, build, show a kernel become PTX, execute it'
 	@echo 'make check CHECK_ARGUMENTS=FILE   one text test or folder; CHECK_ARGUMENTS=unit one step'
@@ -264,6 +266,14 @@ $B/libnvmini.a: $(LIBRARY_OBJECTS)
 $B/libnvmini.so: $(LIBRARY_OBJECTS)
 	@echo '  LINK $@'
 	$(Q)$(CC) $(NVM_CFLAGS) $(NO_LTO) -shared -Wl,-soname,libnvmini.so.0 -Wl,--gc-sections -o $@ $^ $(LDFLAGS)
+
+# libNVVM's interface: complete in itself, so that it can be preloaded.
+$B/compat/libnvvm.so.4: $(COMPAT_OBJECTS) $(LIBRARY_OBJECTS) compat/nvvm.map
+	@mkdir -p $(@D)
+	@echo '  LINK $@'
+	$(Q)$(CC) $(NVM_CFLAGS) $(NO_LTO) -shared -Wl,-soname,libnvvm.so.4 -Wl,--version-script=compat/nvvm.map \
+	  -Wl,--gc-sections -o $@ $(filter %.o,$^) $(LDFLAGS)
+	@ln -sf libnvvm.so.4 $(@D)/libnvvm.so
 
 # ---- Tests --------------------------------------------------------------------------------------
 
@@ -417,6 +427,8 @@ BIN := $(DESTDIR)$(PREFIX)/bin
 LIB := $(DESTDIR)$(PREFIX)/lib
 INSTALLED := $(BIN)/nvmini $(LIB)/libnvmini.a $(LIB)/libnvmini.so $(LIB)/libnvmini.so.0 \
   $(LIB)/libnvmini.so.$(VERSION) $(LIB)/pkgconfig/nvmini.pc $(DESTDIR)$(PREFIX)/include/nvmini.h \
+  $(LIB)/nvmini/libnvvm.so $(LIB)/nvmini/libnvvm.so.4 $(LIB)/pkgconfig/nvmini-nvvm.pc \
+  $(DESTDIR)$(PREFIX)/include/nvmini/nvvm.h \
   $(DESTDIR)$(PREFIX)/share/man/man1/nvmini.1 \
   $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nvmini \
   $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_nvmini \
@@ -432,6 +444,11 @@ install: release
 	install -m 644 include/nvmini.h $(DESTDIR)$(PREFIX)/include/nvmini.h
 	printf 'prefix=%s\nName: nvmini\nDescription: NVVM IR to PTX compiler\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lnvmini\n' \
 	  '$(PREFIX)' '$(VERSION)' > $(LIB)/pkgconfig/nvmini.pc
+	install -m 755 build/release/compat/libnvvm.so.4 $(LIB)/nvmini/libnvvm.so.4
+	ln -sf libnvvm.so.4 $(LIB)/nvmini/libnvvm.so
+	install -m 644 compat/nvvm.h $(DESTDIR)$(PREFIX)/include/nvmini/nvvm.h
+	printf 'prefix=%s\nName: nvmini-nvvm\nDescription: the interface of libNVVM over nvmini\nVersion: %s\nCflags: -I$${prefix}/include/nvmini\nLibs: -L$${prefix}/lib/nvmini -lnvvm -Wl,-rpath,$${prefix}/lib/nvmini\n' \
+	  '$(PREFIX)' '$(VERSION)' > $(LIB)/pkgconfig/nvmini-nvvm.pc
 	build/release/nvmini help --man > $(DESTDIR)$(PREFIX)/share/man/man1/nvmini.1
 	build/release/nvmini help --bash-completion > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nvmini
 	build/release/nvmini help --zsh-completion > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_nvmini
@@ -443,4 +460,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(LIBRARY_OBJECTS:.o=.d) $(DRIVER_OBJECTS:.o=.d) $(wildcard $B/unit/*.d $G/bin/*.d)
+-include $(LIBRARY_OBJECTS:.o=.d) $(DRIVER_OBJECTS:.o=.d) $(COMPAT_OBJECTS:.o=.d) $(wildcard $B/unit/*.d $G/bin/*.d)

@@ -323,6 +323,17 @@ def step_bitcode():
     return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
 
 
+def step_libnvvm():
+    """libnvvm.so.4: every row of docs/libnvvm.md, and the same rows of NVIDIA's where it is installed"""
+    if not make("default", "all"):
+        return Count(failed=1)
+    status, output = run_program([sys.executable, "runtime-tests/compat/libnvvm.py"], 300)
+    numbers = re.search(r"libnvvm: (\d+) passed, (\d+) failed", output)
+    if status != 0 or not numbers:
+        print(output[-6000:])
+    return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
+
+
 def step_fuzz():
     """fuzz targets: all seeds, then new inputs (60 s each in CI, 5 s else)"""
     if not make("fuzz", "fuzz-programs"):
@@ -377,7 +388,7 @@ def step_math():
 STEPS = {
     "build": step_build, "lint": step_lint, "readme": step_readme, "seeds": step_seeds, "unit": step_unit, "threads": step_threads,
     "embed": step_embed, "install": step_install, "check": step_check, "everyway": step_everyway, "check-checking": step_check_checking,
-    "check-asan": step_check_asan, "samples": step_samples, "bitcode": step_bitcode, "math": step_math, "fuzz": step_fuzz,
+    "check-asan": step_check_asan, "samples": step_samples, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }
 

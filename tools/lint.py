@@ -3,7 +3,7 @@
 
   layers      a folder includes only from the folders that stand below it
   globals     the library has no writable object
-  exports     both libraries export nvmini_* and nothing else
+  exports     both libraries export nvmini_* and nothing else, libnvvm.so.4 what compat/nvvm.h declares
   calls       the library calls nothing outside itself but what ALLOWED_CALLS lists
   lengths     no function is longer than 70 lines (needs ctags), and no file than 700
   columns     C and grammars have at most 100 columns, rows of tables at most 140
@@ -39,9 +39,10 @@ LAYERS = {
     "include": [],
     "mathlib": ["support", "ir", "frontend"],
     "api": ["support", "ir", "target", "analysis", "ptx", "frontend", "mathlib", "opt", "codegen", "sim", "include"],
+    "compat": ["support", "ir", "target", "frontend", "api", "include"],
     "driver": ["support", "ir", "target", "analysis", "ptx", "frontend", "mathlib", "opt", "codegen", "sim", "include", "api"],
 }
-LIBRARY = [folder for folder in LAYERS if folder not in ("include", "driver")]
+LIBRARY = [folder for folder in LAYERS if folder not in ("include", "compat", "driver")]
 # Headers that are included by name alone: those made by generators, and the public one.
 FOLDER_OF = {
     "nvmini.h": "include", "parser.h": "frontend",
@@ -114,6 +115,10 @@ def check_globals(build):
         writable = section.startswith((".data", ".bss", ".tbss", ".tdata", "*COM*"))
         if (writable or letter == "C") and not section.startswith(".data.rel.ro") and name != section:
             yield f"libnvmini.a: '{name}' is writable ({section or letter})"
+    for path in sources(["compat"], (".c",)):
+        for name, letter, section in symbols(f"{build}/obj/{path[:-2]}.o", "--defined-only"):
+            if letter in "bBdDC" and not section.startswith(".data.rel.ro"):
+                yield f"{path}: '{name}' is writable ({section or letter})"
 
 
 def check_exports(build):
@@ -122,6 +127,9 @@ def check_exports(build):
         yield from (f"{library}: exports '{n}'" for n in names if not n.startswith("nvmini_"))
         if not names:
             yield f"{library}: exports nothing"
+    wanted = re.findall(r"^NVVM_API .*?(nvvm\w+)\(", "\n".join(lines_of("compat/nvvm.h")), re.M)
+    found = [name for name, _, _ in symbols(f"{build}/compat/libnvvm.so.4", "--defined-only", "-D")]
+    yield from (f"libnvvm.so.4: '{n}' is exported or declared only" for n in set(wanted) ^ set(found))
 
 
 def check_calls(build):
@@ -209,11 +217,11 @@ def check_names(build):
 
 
 # Interfaces for programs outside the command, which may leave some functions unused.
-INTERFACES = ("api/", "target/", "sim/sim.c")
+INTERFACES = ("api/", "target/", "sim/sim.c", "compat/nvvm.c")
 
 
 def check_statics(build):
-    objects = [row for folder in LIBRARY + ["driver"] for row in object_symbols(build, folder)]
+    objects = [row for folder in LIBRARY + ["compat", "driver"] for row in object_symbols(build, folder)]
     grammars = run("nm", "--undefined-only", *(f"{build}/obj/gen/{name}.o" for name in ("parser", "ptx_parser", "lexer", "ptx_lexer")))
     used = set(re.findall(r"\bU (\w+)", grammars)).union({"main"}, *(needed for _, _, _, needed in objects))
     tested = set(re.findall(r"\w+", "\n".join("\n".join(lines_of(p)) for p in sources(["runtime-tests"], (".c", ".h")))))
@@ -292,7 +300,7 @@ PROTOTYPE = re.compile(r"^(?!typedef\b|static\b|extern\b|struct \w+ \{|enum \w+ 
 
 
 def check_prototypes(_build):
-    for path in sources(LIBRARY + ["include", "driver"], (".h",)):
+    for path in sources(LIBRARY + ["include", "compat", "driver"], (".h",)):
         explained, in_comment = False, False
         for number, line in enumerate(lines_of(path), 1):
             if line.strip() == "":
