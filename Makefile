@@ -290,13 +290,13 @@ $B/unit/%: runtime-tests/unit/%.c $(UNIT_HELPERS) $B/libinternal.a
 	$(Q)$(CC) $(NVM_CFLAGS) -UNDEBUG -Wno-switch-enum -MMD -MP -MF $@.d -MT $@ -o $@ $< $(UNIT_HELPERS) \
 	  $B/libinternal.a $(LDFLAGS) $(if $(findstring mpfr,$*),$(MPFR)) -lcmocka -lpthread -lm
 
-# The example of the embedding chapter, against each public library alone.
-EMBED_PROGRAMS := $B/embed-static $B/embed-shared
+# The examples of embedding, against each public library alone.
+EMBED_PROGRAMS := $B/embed-static $B/embed-shared $B/embed_run-static $B/embed_run-shared
 embed: $(EMBED_PROGRAMS)
 .PHONY: embed
-$B/embed-static: samples/embed.c $B/libnvmini.a include/nvmini.h
+$B/%-static: samples/%.c $B/libnvmini.a include/nvmini.h
 	$(Q)$(CC) -std=c11 -Wall -Wextra $(FLAGS_$(VARIANT)) -Iinclude -o $@ $< $B/libnvmini.a $(LDFLAGS)
-$B/embed-shared: samples/embed.c $B/libnvmini.so include/nvmini.h
+$B/%-shared: samples/%.c $B/libnvmini.so include/nvmini.h
 	@ln -sf libnvmini.so $B/libnvmini.so.0
 	$(Q)$(CC) -std=c11 -Wall -Wextra $(FLAGS_$(VARIANT)) -Iinclude -o $@ $< -L$B -lnvmini \
 	  -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)

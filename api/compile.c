@@ -184,6 +184,8 @@ static enum nvmini_status compile(struct nvmini_module *module, struct nvmini_te
       compile_module(module, &target, &sink, ptx || pieces ? &out : NULL, pieces);
   if (ptx && compiled == NVM_OK && sink.error_count == 0) *ptx = module_finish_text(&out);
   if (module->output.failed) compiled = NVM_OUT_OF_MEMORY;
+  if (ptx || pieces) module->state = MODULE_COMPILED;
+  else if (compiled == NVM_OK && module->state == MODULE_PARSED) module->state = MODULE_OPTIMIZED;
   return report_finish(c, module, &arena, &sink, compiled);
 }
 

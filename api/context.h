@@ -53,8 +53,12 @@ struct nvmini_context {
   uint8_t triple_rule; /* enum triple_rule */
 };
 
+/* What was done to a module: compiled, its IR cannot be executed. */
+enum module_state { MODULE_PARSED, MODULE_OPTIMIZED, MODULE_COMPILED };
+
 struct nvmini_module {
   struct nvmini_context *context;
+  enum module_state state;
   struct nvm_module *ir;
   struct nvmini_text source; /* borrowed from the caller; see module_source() */
   bool is_text;              /* or bitcode, without lines */

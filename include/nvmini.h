@@ -1,4 +1,4 @@
-/* nvmini: textual NVVM IR or LLVM bitcode in, PTX out, from memory.
+/* nvmini: textual NVVM IR or LLVM bitcode in, PTX out, from memory; and execution on the CPU.
  *
  * A context holds the options, the allocator and the memory limit; modules are made in a context.
  * There is no global state: contexts are independent, and each may be used by one thread at a time.
@@ -15,7 +15,8 @@
  *   }
  *   nvmini_destroy(c);
  *
- * samples/embed.c is a complete program. Link with -lnvmini; nothing else is needed. */
+ * samples/embed.c and samples/embed_run.c are complete programs. Link with -lnvmini; nothing else
+ * is needed. */
 #ifndef NVMINI_H
 #define NVMINI_H
 
@@ -75,13 +76,13 @@ struct nvmini_allocator {
 struct nvmini_context;
 struct nvmini_module;
 
-/* A context with default options. `allocator` may be NULL (the C library's). The context and its
- * modules never hold more than `memory_limit` bytes together; 0: no limit. Returns NULL when out of
- * memory. */
+/* A context with default options. `allocator` may be NULL (the C library's). The context, its
+ * modules and machines never hold more than `memory_limit` bytes together; 0: no limit. Returns
+ * NULL when out of memory. */
 NVMINI_API struct nvmini_context *nvmini_create(const struct nvmini_allocator *allocator,
                                                 size_t memory_limit);
 
-/* Ends a context. Its modules must have been released. NULL is allowed. */
+/* Ends a context. Its modules and machines must have been released. NULL is allowed. */
 NVMINI_API void nvmini_destroy(struct nvmini_context *context);
 
 /* Sends diagnostics to `report`, called with `user`. NULL: discards them. */
@@ -171,7 +172,104 @@ NVMINI_API enum nvmini_status nvmini_optimize(struct nvmini_module *module);
  * module; followed by a NUL. */
 NVMINI_API enum nvmini_status nvmini_compile(struct nvmini_module *module, struct nvmini_text *ptx);
 
-/* Bytes that the context and its modules hold now, and their maximum so far. */
+/* ---- Execution on the CPU: docs/run.md describes the machine, its findings and its counts ---- */
+
+/* A machine executes the kernels of one module and holds their memory. It belongs to the context:
+ * its memory is the context's. */
+struct nvmini_machine;
+
+/* Loads the IR of a module, as the passes left it; runs nvmini_optimize() unless that was called.
+ * Until the machine is released, the module must stay as it is. NVMINI_REFUSED also after
+ * nvmini_compile(), which leaves no IR to execute. On NVMINI_OK the caller must release *machine;
+ * otherwise it is NULL. */
+NVMINI_API enum nvmini_status nvmini_load(struct nvmini_module *module,
+                                          struct nvmini_machine **machine);
+
+/* The same for PTX text, from any compiler, which is copied. `name` is for messages. */
+NVMINI_API enum nvmini_status nvmini_load_ptx(struct nvmini_context *context, const char *text,
+                                              size_t length, const char *name,
+                                              struct nvmini_machine **machine);
+
+/* Frees a machine and its memory. NULL is allowed. */
+NVMINI_API void nvmini_unload(struct nvmini_machine *machine);
+
+/* A kernel. Names and parameters belong to the machine. */
+enum nvmini_parameter_kind {
+  NVMINI_BYTES, /* a structure, or a number of unknown kind (.b32) */
+  NVMINI_INTEGER,
+  NVMINI_FLOAT, /* IEEE half, single or double, or of 2 bytes bfloat */
+  NVMINI_POINTER,
+};
+struct nvmini_parameter {
+  enum nvmini_parameter_kind kind;
+  uint64_t bytes;
+};
+struct nvmini_kernel {
+  const char *name; /* NUL-terminated */
+  const struct nvmini_parameter *parameters;
+  uint32_t count;
+};
+
+/* The kernels of the module, in its order; *count is their number. */
+NVMINI_API const struct nvmini_kernel *nvmini_kernels(const struct nvmini_machine *machine,
+                                                      uint32_t *count);
+
+/* Allocates `bytes` bytes of global memory, zeroed, until nvmini_unload(). If `initialized` is 0,
+ * a use of bytes that no one wrote is a finding. Returns the device address, a multiple of 256; 0
+ * when out of memory. */
+NVMINI_API uint64_t nvmini_allocate(struct nvmini_machine *machine, uint64_t bytes,
+                                    int initialized);
+
+/* The device address of a variable of the module in global or constant memory; 0: none. */
+NVMINI_API uint64_t nvmini_variable(const struct nvmini_machine *machine, const char *name);
+
+/* The host's address of [address, +bytes), to read and write it between launches; valid until
+ * nvmini_unload(). NULL if the range is not within one allocation or variable. */
+NVMINI_API void *nvmini_memory(struct nvmini_machine *machine, uint64_t address, uint64_t bytes);
+
+/* An error of the program, which ends the launch. Everything in it is valid only during the
+ * callback. */
+struct nvmini_finding {
+  const char *kind;           /* NUL-terminated: "race", "bad-launch" */
+  struct nvmini_text message; /* one line; its subject is the thread, if there is one */
+  int has_thread;
+  uint32_t block[3], thread[3];        /* x, y, z */
+  struct nvmini_text kernel, function; /* may be empty */
+  uint32_t line;                       /* of the text that was loaded, from 1; 0: unknown */
+  struct nvmini_text source;           /* the file of its debug location; may be empty */
+  uint32_t source_line;                /* 0: unknown */
+};
+
+/* One launch. Kernel, grid, block and arguments suffice: other members have a meaning if 0. */
+struct nvmini_launch {
+  const char *kernel;
+  uint32_t grid[3], block[3];   /* x, y, z: blocks, also with clusters; threads. 0 counts as 1 */
+  uint32_t cluster[3];          /* blocks; 0: the kernel's attribute, or 1 */
+  uint64_t shared_bytes;        /* dynamic shared memory of a block */
+  uint64_t stack_bytes;         /* local memory of a thread; 0: 512 KiB */
+  uint64_t step_limit;          /* instructions of all threads together; 0: 10^10 */
+  const void *const *arguments; /* values in the host's memory; pointers: device addresses */
+  const uint64_t *argument_bytes;
+  uint32_t argument_count;
+  int no_checks;       /* not 0: races, uninitialized memory, division by zero are not detected */
+  int random_schedule; /* not 0: from `seed`, which warp runs, how long, with which of its lanes */
+  uint64_t seed;
+
+  void *user; /* for the callbacks, each of which may be NULL */
+  void (*finding)(void *user, const struct nvmini_finding *finding);
+  void (*output)(void *user, struct nvmini_text text); /* what the kernel printed, at its end */
+  void (*count)(void *user, const char *name, uint64_t value); /* docs/run.md; at its end */
+  void (*trace)(void *user, struct nvmini_text line);          /* each instruction of one thread: */
+  uint64_t trace_block;  /* x + y * grid[0] + z * grid[0] * grid[1] */
+  uint32_t trace_thread; /* likewise */
+};
+
+/* Executes a kernel to its end or to the first finding: NVMINI_REFUSED. After
+ * NVMINI_OUT_OF_MEMORY the machine can only be released. */
+NVMINI_API enum nvmini_status nvmini_launch(struct nvmini_machine *machine,
+                                            const struct nvmini_launch *launch);
+
+/* Bytes that the context, its modules and machines hold now, and their maximum so far. */
 NVMINI_API size_t nvmini_memory_used(const struct nvmini_context *context);
 NVMINI_API size_t nvmini_memory_peak(const struct nvmini_context *context);
 

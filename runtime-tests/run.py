@@ -208,14 +208,21 @@ def step_threads():
     return run_units("tsan", "test_threads")
 
 
+EMBED_RUN = """48 instructions
+2 4 6 8 10 12 14 16
+48 instructions
+out-of-bounds: block 0, thread 7 reads"""
+
+
 def step_embed():
-    """samples/embed.c against the static and the shared library"""
+    """samples/embed.c and embed_run.c against the static and the shared library"""
     if not make("default", "embed"):
-        return Count(failed=2)
+        return Count(failed=4)
     count = Count()
-    for program in ("build/embed-static", "build/embed-shared"):
+    for program, expected in (("build/embed-static", ".visible .entry"), ("build/embed-shared", ".visible .entry"),
+                              ("build/embed_run-static", EMBED_RUN), ("build/embed_run-shared", EMBED_RUN)):
         status, output = run_program([program], 60)
-        good = status == 0 and ".visible .entry" in output
+        good = status == 0 and expected in output
         if not good:
             print(f"{program}: exit status {status}\n{output}")
         count += Count(passed=1) if good else Count(failed=1)

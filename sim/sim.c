@@ -44,10 +44,17 @@ void sim_destroy(struct sim *s) {
 
 /* --- loading ---------------------------------------------------------------------------------- */
 
-enum nvm_status sim_load(struct sim *s, const struct ptx_module *m) { return load_ptx(s, m); }
+/* When out of memory, a finding may be one that only that caused. */
+static enum nvm_status unless_failed(const struct sim *s, enum nvm_status status) {
+  return s->arena.failed && s->finding.kind != SIM_MEMORY ? NVM_OUT_OF_MEMORY : status;
+}
+
+enum nvm_status sim_load(struct sim *s, const struct ptx_module *m) {
+  return unless_failed(s, load_ptx(s, m));
+}
 
 enum nvm_status sim_load_ir(struct sim *s, struct nvm_module *m, struct nvm_text source) {
-  return ir_load(s, m, source);
+  return unless_failed(s, ir_load(s, m, source));
 }
 
 struct nvm_text sim_text(const struct sim *s, struct nvm_str name) {
@@ -86,6 +93,28 @@ const struct ptx_function *sim_kernel_at(const struct sim *s, uint32_t i) {
   for (uint32_t k = 1; k < s->funcs.count; k++)
     if (is_kernel(s->funcs.data[k]->ptx) && i-- == 0) return s->funcs.data[k]->ptx;
   return NULL;
+}
+
+enum sim_parameter_kind sim_parameter_kind(const struct ptx_variable *parameter) {
+  if (parameter->is_ptr) return SIM_POINTER;
+  if (parameter->is_array || parameter->vector) return SIM_BYTES;
+  switch (parameter->type) {
+    case PTX_MOD_F16:
+    case PTX_MOD_BF16:
+    case PTX_MOD_F32:
+    case PTX_MOD_F64: return SIM_FLOAT;
+    case PTX_MOD_B8:
+    case PTX_MOD_B16:
+    case PTX_MOD_B32:
+    case PTX_MOD_B64:
+    case PTX_MOD_B128: return SIM_BYTES;
+    default: return SIM_INTEGER;
+  }
+}
+
+uint64_t sim_parameter_bytes(const struct ptx_variable *parameter) {
+  uint64_t align;
+  return decoder_variable(parameter, &align);
 }
 
 /* --- launching -------------------------------------------------------------------------------- */
@@ -164,8 +193,9 @@ static bool lanes_may_part(struct nvm_text target) {
   return number >= 70;
 }
 
-enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
+static enum nvm_status launch(struct sim *s, const struct sim_launch *l) {
   s->finding = (struct sim_finding){0};
+  s->counts = (struct sim_counts){0};
   enum nvm_status status = check_launch(s, l);
   if (status != NVM_OK) return status;
   struct func *f = s->funcs.data[symbol_find(s, l->kernel)->address / 16];
@@ -194,6 +224,10 @@ enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
   return status;
 }
 
+enum nvm_status sim_launch(struct sim *s, const struct sim_launch *l) {
+  return unless_failed(s, launch(s, l));
+}
+
 /* --- results ---------------------------------------------------------------------------------- */
 
 const char *sim_finding_name(enum sim_finding_kind kind) {
@@ -210,41 +244,62 @@ struct nvm_text sim_output(const struct sim *s) {
 }
 void sim_output_taken(struct sim *s) { s->output.length = 0; }
 
+struct count_reporter {
+  void (*report)(void *state, const char *name, uint64_t value);
+  void *state;
+};
+
+static void report_count(const struct count_reporter *r, const char *group, const char *name,
+                         uint64_t value) {
+  char whole[64];
+  size_t length = strlen(group), rest = strlen(name);
+  if (length + rest + 2 > sizeof whole) return; /* no name is that long */
+  memcpy(whole, group, length);
+  if (length) whole[length++] = '.';
+  memcpy(whole + length, name, rest + 1);
+  r->report(r->state, whole, value);
+}
+
+void sim_each_count(const struct sim_counts *c,
+                    void (*report)(void *state, const char *name, uint64_t value), void *state) {
+  static const char *const spaces[SIM_SPACE_COUNT] = {"global", "shared", "local", "const",
+                                                      "param"};
+  struct count_reporter r = {report, state};
+  report_count(&r, "", "instructions", c->instructions);
+  report_count(&r, "", "warp_instructions", c->warp_instructions);
+  for (int i = 0; i < PTX_ISSUE_COUNT; i++)
+    report_count(&r, "class", ptx_issue_name((enum ptx_issue)i), c->by_class[i]);
+  report_count(&r, "", "branches", c->branches);
+  report_count(&r, "branches", "diverged", c->diverged);
+  report_count(&r, "", "barriers", c->barriers);
+  for (int i = 0; i < SIM_SPACE_COUNT; i++) {
+    const struct sim_space_counts *s = &c->space[i];
+    report_count(&r, spaces[i], "loads", s->loads);
+    report_count(&r, spaces[i], "stores", s->stores);
+    report_count(&r, spaces[i], "atomics", s->atomics);
+    report_count(&r, spaces[i], "load_bytes", s->load_bytes);
+    report_count(&r, spaces[i], "store_bytes", s->store_bytes);
+    report_count(&r, spaces[i], "lines", s->lines);
+    report_count(&r, spaces[i], "sectors", s->sectors);
+  }
+  report_count(&r, "shared", "bank_conflicts", c->bank_conflicts);
+}
+
 struct count_printer {
   struct textbuf *out;
   bool json;
   const char *separator;
 };
 
-static void print_count(struct count_printer *p, const char *group, const char *name,
-                        uint64_t value) {
-  const char *dot = *group ? "." : "";
-  if (p->json) textbuf_format(p->out, "%s\"%s%s%s\": %U", p->separator, group, dot, name, value);
-  else textbuf_format(p->out, "%s%s%s %U\n", group, dot, name, value);
+static void print_count(void *state, const char *name, uint64_t value) {
+  struct count_printer *p = state;
+  if (p->json) textbuf_format(p->out, "%s\"%s\": %U", p->separator, name, value);
+  else textbuf_format(p->out, "%s %U\n", name, value);
   p->separator = ", ";
 }
 
 void sim_print_counts(const struct sim_counts *c, bool json, struct textbuf *out) {
-  static const char *const spaces[SIM_SPACE_COUNT] = {"global", "shared", "local", "const",
-                                                      "param"};
   struct count_printer p = {out, json, "{"};
-  print_count(&p, "", "instructions", c->instructions);
-  print_count(&p, "", "warp_instructions", c->warp_instructions);
-  for (int i = 0; i < PTX_ISSUE_COUNT; i++)
-    print_count(&p, "class", ptx_issue_name((enum ptx_issue)i), c->by_class[i]);
-  print_count(&p, "", "branches", c->branches);
-  print_count(&p, "branches", "diverged", c->diverged);
-  print_count(&p, "", "barriers", c->barriers);
-  for (int i = 0; i < SIM_SPACE_COUNT; i++) {
-    const struct sim_space_counts *s = &c->space[i];
-    print_count(&p, spaces[i], "loads", s->loads);
-    print_count(&p, spaces[i], "stores", s->stores);
-    print_count(&p, spaces[i], "atomics", s->atomics);
-    print_count(&p, spaces[i], "load_bytes", s->load_bytes);
-    print_count(&p, spaces[i], "store_bytes", s->store_bytes);
-    print_count(&p, spaces[i], "lines", s->lines);
-    print_count(&p, spaces[i], "sectors", s->sectors);
-  }
-  print_count(&p, "shared", "bank_conflicts", c->bank_conflicts);
+  sim_each_count(c, print_count, &p);
   if (json) textbuf_puts(out, "}\n");
 }

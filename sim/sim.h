@@ -66,7 +66,7 @@ struct sim_space_counts {
   uint64_t lines, sectors;          /* of 128 and 32 bytes that each access of a warp touches */
 };
 
-/* Counters of all launches; docs/run.md defines them. Only the first two are counted without
+/* Counters of a launch; docs/run.md defines them. Only the first two are counted without
  * sim_launch.count. */
 struct sim_counts {
   uint64_t instructions; /* of threads, guarded off or not */
@@ -127,16 +127,24 @@ const struct ptx_function *sim_kernel(const struct sim *s, struct nvm_text name)
 /* The i-th kernel of the module, or NULL. */
 const struct ptx_function *sim_kernel_at(const struct sim *s, uint32_t i);
 
+/* What a kernel's parameter holds. */
+enum sim_parameter_kind { SIM_BYTES, SIM_INTEGER, SIM_FLOAT, SIM_POINTER };
+enum sim_parameter_kind sim_parameter_kind(const struct ptx_variable *parameter);
+uint64_t sim_parameter_bytes(const struct ptx_variable *parameter);
+
 /* NVM_OK: ran to its end. NVM_REFUSED: sim_found() has the finding. */
 enum nvm_status sim_launch(struct sim *s, const struct sim_launch *launch);
 
 /* The text of a name of the module's. */
 struct nvm_text sim_text(const struct sim *s, struct nvm_str name);
 
-/* The finding of the last load or launch; the counters of all launches. */
+/* The finding of the last load or launch; the counters of the last launch. */
 const struct sim_finding *sim_found(const struct sim *s);
 const struct sim_counts *sim_counted(const struct sim *s);
-/* All counters, always in the same order: `name value` lines, or one JSON object. */
+/* All counters, always in the same order: to a function, with names such as "global.loads" that are
+ * valid during the call; or as `name value` lines or one JSON object. */
+void sim_each_count(const struct sim_counts *counts,
+                    void (*report)(void *state, const char *name, uint64_t value), void *state);
 void sim_print_counts(const struct sim_counts *counts, bool json, struct textbuf *out);
 /* What kernels have printed so far; sim_output_taken() clears it. */
 struct nvm_text sim_output(const struct sim *s);

@@ -91,7 +91,28 @@ static void place(const struct sim *s, const struct func *f, uint32_t pc,
 
 static const struct front_end front = {ir_decode, ir_trace, place, ir_exec_flow};
 
-/* The machine's record of a function; parameters only of kernels, whose number a launch checks. */
+/* The machine's record of a kernel's parameter. */
+static struct ptx_variable describe_parameter(const struct nvm_function *f, uint32_t i) {
+  static const uint16_t integers[] = {
+      [1] = PTX_MOD_U8, [2] = PTX_MOD_U16, [4] = PTX_MOD_U32, [8] = PTX_MOD_U64};
+  const struct type_table *types = &f->module->types;
+  const struct nvm_attr *byval = function_parameter_attribute(f, i, ATTR_BYVAL);
+  struct nvm_type type = byval ? byval->type : function_arg_type(f, i);
+  uint64_t bytes = layout_alloc_size(&f->module->layout, types, type);
+  struct ptx_variable v = {.space = PTX_MOD_PARAM, .type = PTX_MOD_B8};
+  enum type_kind kind = type_info(types, type)->kind;
+  bool number = kind == TY_INT || kind == TY_PTR;
+  v.is_ptr = kind == TY_PTR && !byval;
+  if (kind == TY_HALF) v.type = PTX_MOD_F16;
+  else if (kind == TY_BFLOAT) v.type = PTX_MOD_BF16;
+  else if (kind == TY_FLOAT) v.type = PTX_MOD_F32;
+  else if (kind == TY_DOUBLE) v.type = PTX_MOD_F64;
+  else if (number && bytes <= 8 && integers[bytes]) v.type = integers[bytes];
+  else v.is_array = true, v.count = bytes;
+  return v;
+}
+
+/* The machine's record of a function; parameters only of kernels. */
 static struct ptx_function *describe(struct sim *s, const struct nvm_function *f) {
   struct ptx_function *p = arena_alloc(&s->arena, sizeof *p);
   if (!p) return NULL;
@@ -100,8 +121,7 @@ static struct ptx_function *describe(struct sim *s, const struct nvm_function *f
   p->is_entry = function_is_kernel(f);
   p->is_declaration = function_is_declaration(f);
   for (uint32_t i = 0; p->is_entry && i < function_arg_count(f); i++)
-    if (!VEC_PUSH(&s->arena, &p->params, (struct ptx_variable){.space = PTX_MOD_PARAM}))
-      return NULL;
+    if (!VEC_PUSH(&s->arena, &p->params, describe_parameter(f, i))) return NULL;
   return p;
 }
 
