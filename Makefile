@@ -164,6 +164,7 @@ help:
 	@echo 'make lines          lines of each folder, and of the core'
 	@echo 'make format         clang-format over the sources that git says are changed'
 	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set; also: uninstall'
+	@echo 'make dist           build/$(DIST).tar.gz: the sources of the last commit, always the same bytes'
 	@echo 'make docs           the reference pages that are made from tables, into build/docs'
 	@echo 'make update-golden  write what commands print now into README.md and docs/vectorizer.md'
 	@echo 'make clean          remove build/'
@@ -456,6 +457,20 @@ install: release
 
 uninstall:
 	rm -f $(INSTALLED)
+
+# ---- The source archive -------------------------------------------------------------------------
+
+# The last commit, with its time: the same bytes wherever it is made.
+DIST := nvmini-$(VERSION)
+.PHONY: dist
+dist:
+	@git rev-parse --git-dir > /dev/null || { echo 'make dist: needs a git checkout' >&2; exit 1; }
+	@git diff --quiet HEAD -- || echo 'make dist: uncommitted changes are not in the archive' >&2
+	@mkdir -p build
+	@git -c tar.umask=0022 archive --format=tar --prefix=$(DIST)/ HEAD > build/$(DIST).tar
+	@gzip -n -9 < build/$(DIST).tar > build/$(DIST).tar.gz.new
+	@mv build/$(DIST).tar.gz.new build/$(DIST).tar.gz && rm build/$(DIST).tar
+	@echo build/$(DIST).tar.gz
 
 clean:
 	rm -rf build

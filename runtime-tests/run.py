@@ -122,6 +122,30 @@ def step_install():
     return count
 
 
+def step_dist():
+    """make dist gives the same bytes twice; its folder, without git, builds and passes make demo"""
+    if subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True).returncode != 0:
+        print("   no git checkout: skipped")
+        return Count(skipped=1)
+    folder, archives = f"{ROOT}/build/dist", []
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    for _ in range(2):
+        if not make("default", "dist"):
+            return Count(failed=1)
+        with open(glob.glob(f"{ROOT}/build/nvmini-*.tar.gz")[0], "rb") as f:
+            archives.append(f.read())
+    count = Count(passed=1) if archives[0] == archives[1] else Count(failed=1)
+    script = "tar -xzf ../nvmini-*.tar.gz && cd nvmini-* && GIT_DIR=/dev/null make demo"
+    status, output = run_program(["sh", "-c", f"cd {folder} && {script}"], 600)
+    good = status == 0 and ".visible .entry" in output
+    if not good:
+        print(f"{script}: exit status {status}\n{output[-4000:]}")
+    shutil.rmtree(folder)
+    count += Count(passed=1) if good else Count(failed=1)
+    return count
+
+
 def step_lint():
     """the house rules: layers, globals, exports, calls, lengths, prototypes"""
     if not make("default", "all"):
@@ -394,7 +418,7 @@ def step_math():
 
 STEPS = {
     "build": step_build, "lint": step_lint, "readme": step_readme, "seeds": step_seeds, "unit": step_unit, "threads": step_threads,
-    "embed": step_embed, "install": step_install, "check": step_check, "everyway": step_everyway, "check-checking": step_check_checking,
+    "embed": step_embed, "install": step_install, "dist": step_dist, "check": step_check, "everyway": step_everyway, "check-checking": step_check_checking,
     "check-asan": step_check_asan, "samples": step_samples, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }
