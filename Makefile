@@ -16,6 +16,7 @@ VERSION := 0.1.0
 VARIANT ?= default
 WERROR ?= 1
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 CFLAGS ?=
 LDFLAGS ?=
 ifneq ($(filter default undefined,$(origin CC)),)
@@ -163,7 +164,7 @@ help:
 	@echo 'make lint           layers, writable globals, exports, names, circles, lengths, columns, prototypes'
 	@echo 'make lines          lines of each folder, and of the core'
 	@echo 'make format         clang-format over the sources that git says are changed'
-	@echo 'make install        into PREFIX ($(PREFIX)), below DESTDIR if set; also: uninstall'
+	@echo 'make install        into PREFIX ($(PREFIX)) and LIBDIR, below DESTDIR if set; also: uninstall'
 	@echo 'make dist           build/$(DIST).tar.gz: the sources of the last commit, always the same bytes'
 	@echo 'make docs           the reference pages that are made from tables, into build/docs'
 	@echo 'make update-golden  write what commands print now into README.md and docs/vectorizer.md'
@@ -425,15 +426,18 @@ update-golden: all
 # ---- Installation -------------------------------------------------------------------------------
 
 BIN := $(DESTDIR)$(PREFIX)/bin
-LIB := $(DESTDIR)$(PREFIX)/lib
+LIB := $(DESTDIR)$(LIBDIR)
 INSTALLED := $(BIN)/nvmini $(LIB)/libnvmini.a $(LIB)/libnvmini.so $(LIB)/libnvmini.so.0 \
   $(LIB)/libnvmini.so.$(VERSION) $(LIB)/pkgconfig/nvmini.pc $(DESTDIR)$(PREFIX)/include/nvmini.h \
+  $(LIB)/cmake/nvmini/nvmini-config.cmake $(LIB)/cmake/nvmini/nvmini-config-version.cmake \
   $(LIB)/nvmini/libnvvm.so $(LIB)/nvmini/libnvvm.so.4 $(LIB)/pkgconfig/nvmini-nvvm.pc \
   $(DESTDIR)$(PREFIX)/include/nvmini/nvvm.h \
   $(DESTDIR)$(PREFIX)/share/man/man1/nvmini.1 \
   $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nvmini \
   $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_nvmini \
   $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/nvmini.fish
+
+FILL_IN := sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|'
 
 install: release
 	@mkdir -p $(sort $(dir $(INSTALLED)))
@@ -443,13 +447,13 @@ install: release
 	ln -sf libnvmini.so.$(VERSION) $(LIB)/libnvmini.so.0
 	ln -sf libnvmini.so.0 $(LIB)/libnvmini.so
 	install -m 644 include/nvmini.h $(DESTDIR)$(PREFIX)/include/nvmini.h
-	printf 'prefix=%s\nName: nvmini\nDescription: NVVM IR to PTX compiler\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lnvmini\n' \
-	  '$(PREFIX)' '$(VERSION)' > $(LIB)/pkgconfig/nvmini.pc
+	$(FILL_IN) packaging/nvmini.pc.in > $(LIB)/pkgconfig/nvmini.pc
+	$(FILL_IN) packaging/cmake/nvmini-config-version.cmake.in > $(LIB)/cmake/nvmini/nvmini-config-version.cmake
+	install -m 644 packaging/cmake/nvmini-config.cmake $(LIB)/cmake/nvmini/nvmini-config.cmake
 	install -m 755 build/release/compat/libnvvm.so.4 $(LIB)/nvmini/libnvvm.so.4
 	ln -sf libnvvm.so.4 $(LIB)/nvmini/libnvvm.so
 	install -m 644 compat/nvvm.h $(DESTDIR)$(PREFIX)/include/nvmini/nvvm.h
-	printf 'prefix=%s\nName: nvmini-nvvm\nDescription: the interface of libNVVM over nvmini\nVersion: %s\nCflags: -I$${prefix}/include/nvmini\nLibs: -L$${prefix}/lib/nvmini -lnvvm -Wl,-rpath,$${prefix}/lib/nvmini\n' \
-	  '$(PREFIX)' '$(VERSION)' > $(LIB)/pkgconfig/nvmini-nvvm.pc
+	$(FILL_IN) packaging/nvmini-nvvm.pc.in > $(LIB)/pkgconfig/nvmini-nvvm.pc
 	build/release/nvmini help --man > $(DESTDIR)$(PREFIX)/share/man/man1/nvmini.1
 	build/release/nvmini help --bash-completion > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nvmini
 	build/release/nvmini help --zsh-completion > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_nvmini

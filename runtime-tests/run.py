@@ -102,20 +102,42 @@ def step_build():
     return count
 
 
+def use_cmake(folder):
+    """A project with find_package(nvmini), built against what is installed below the folder."""
+    if not shutil.which("cmake"):
+        print("   cmake is not installed: find_package(nvmini) is skipped")
+        return Count(skipped=1)
+    script = f"""cmake -S runtime-tests/packages -B {folder}/user -DCMAKE_PREFIX_PATH={folder}/usr -DSAMPLE={ROOT}/samples/embed.c &&
+      cmake --build {folder}/user && {folder}/user/with_static > {folder}/static && {folder}/user/with_shared | cmp - {folder}/static"""
+    status, output = run_program(["sh", "-c", script], 120)
+    if status != 0:
+        print(f"{script}: exit status {status}\n{output[-4000:]}")
+    return Count(passed=1) if status == 0 else Count(failed=1)
+
+
 def step_install():
-    """make install, a program built against what it installed, make uninstall"""
+    """make install, programs built with what it installed, by hand, pkg-config and CMake; make uninstall"""
     folder, count = f"{ROOT}/build/installed", Count()
     shutil.rmtree(folder, ignore_errors=True)
     if not make("release", f"DESTDIR={folder}", "PREFIX=/usr", "install"):
         return Count(failed=3)
     usr = f"{folder}/usr"
-    compile_it = [os.environ.get("CC") or "cc", f"-I{usr}/include", "samples/embed.c", f"-L{usr}/lib",
-                  "-lnvmini", f"-Wl,-rpath,{usr}/lib", "-o", f"{folder}/embed"]
-    for command in (compile_it, [f"{folder}/embed"], [f"{usr}/bin/nvmini", "version"]):
-        status, output = run_program(command, 60)
+    compiler = os.environ.get("CC") or "cc"
+    commands = [f"{compiler} -I{usr}/include samples/embed.c -L{usr}/lib -lnvmini -Wl,-rpath,{usr}/lib -o {folder}/embed && {folder}/embed",
+                f"{usr}/bin/nvmini version"]
+    if shutil.which("pkg-config"):
+        commands.append(f"export PKG_CONFIG_PATH={usr}/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR={folder}; " +
+                        f"{compiler} samples/embed.c $(pkg-config --cflags --libs nvmini) -o {folder}/embed-pc && " +
+                        f"LD_LIBRARY_PATH={usr}/lib {folder}/embed-pc")
+    else:
+        print("   pkg-config is not installed: skipped")
+        count += Count(skipped=1)
+    for command in commands:
+        status, output = run_program(["sh", "-c", command], 60)
         if status != 0:
-            print(f"{command[0]}: exit status {status}\n{output}")
+            print(f"{command}: exit status {status}\n{output}")
         count += Count(passed=1) if status == 0 else Count(failed=1)
+    count += use_cmake(folder)
     gone = make("release", f"DESTDIR={folder}", "PREFIX=/usr", "uninstall")
     left = [f for f in glob.glob(f"{usr}/**", recursive=True) if os.path.isfile(f)]
     count += Count(passed=1) if gone and not left else Count(failed=1)
