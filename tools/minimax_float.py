@@ -7,7 +7,8 @@
 
 finds the polynomial in the given powers whose error, times the weight (1/f by default: the relative error), is
 smallest over the interval (Remez' exchange, 60 digits). Coefficients are then rounded to float (--double: to
-double) one by one, from the lowest power, and the rest is fitted again after each; --fixed gives one outright.
+double) one by one, from the lowest power, and the rest is fitted again after each, or all at once if that is better;
+--fixed gives one outright.
 Prints each as decimal number and as LLVM's hexadecimal word, then the error of the real and of the rounded
 polynomial as a power of two. Expressions are mpmath's, with x.
 """
@@ -90,11 +91,15 @@ def solve(function, low, high, powers, weight=None, fixed=None, as_double=False)
             used = [i for i, x in enumerate(xs) if power == 0 or abs(x) > near_zero]
             scaled, factors = [targets[i] / xs[i] ** power for i in used], [weights[i] * abs(xs[i]) ** power for i in used]
             fitted, error = fit([xs[i] for i in used], scaled, factors, [p - power for p in rest])
-            first = first if first is not None else error
+            if first is None:
+                first, plain = error, {**done, **{p: rounded(c, as_double) for p, c in zip(rest, fitted)}}
             done[power] = rounded(fitted[0], as_double)
         rest.remove(power)
         targets = [t - done[power] * x ** power for t, x in zip(targets, xs)]
-    return done, first, max(abs(t * w) for t, w in zip(targets, weights))
+    candidates = [(max(abs((v - sum(c * x ** p for p, c in each.items())) * w) for x, v, w in zip(xs, values, weights)), each)
+                  for each in (done, plain)]
+    after, better = min(candidates, key=lambda pair: pair[0])
+    return better, first, after
 
 
 def main():
