@@ -7,6 +7,7 @@
 #include "frontend/names.h"
 #include "frontend/report.h"
 #include "ir/eval.h"
+#include "ir/evalint.h"
 #include "ir/print.h"
 
 #include "support/float.h"
@@ -80,15 +81,11 @@ static bool read_wide(const char *c, const char *end, uint32_t base, nvm_u128 *v
   return true;
 }
 
-static nvm_u128 width_mask(uint32_t bits) {
-  return bits == 128 ? ~(nvm_u128)0 : ((nvm_u128)1 << bits) - 1;
-}
-
 /* s0x…: sign-extends from the highest bit of the digits. */
 static nvm_u128 sign_extend_hex(nvm_u128 v, uint32_t digits) {
   if (digits >= 32 || digits == 0) return v;
   uint32_t bits = digits * 4;
-  return v >> (bits - 1) & 1 ? v | ~width_mask(bits) : v;
+  return v >> (bits - 1) & 1 ? v | ~evalint_wide_mask(bits) : v;
 }
 
 /* words = words * base + digit; false if that needs more than TYPE_MAX_INT_BITS. */
@@ -140,7 +137,7 @@ static struct nvm_value resolve_int(struct parser *p, struct nvm_type type,
   if (info->kind != TY_INT) return bad_constant(p, l, type);
   if (info->width > 128) return resolve_big_int(p, type, l, info->width);
   const char *text = p->text + l->begin, *end;
-  nvm_u128 value = l->number, mask = width_mask(info->width);
+  nvm_u128 value = l->number, mask = evalint_wide_mask(info->width);
   bool negative = *text == '-', fits = true;
   if (l->number >= UINT64_MAX / 10 - 1) { /* saturated, or hexadecimal: from the text */
     end = p->text + lexer_token_end(p, l->begin);

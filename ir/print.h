@@ -11,6 +11,9 @@ enum nvm_status print_module(const struct nvm_module *m, struct textbuf *out);
 enum nvm_status print_function(const struct nvm_function *f, struct textbuf *out);
 /* The control flow graph of a function, for Graphviz. */
 enum nvm_status print_cfg(const struct nvm_function *f, struct textbuf *out);
+/* An integer of `width` bits in TYPE_MAX_INT_WORDS words, low first, in decimal, signed; the words
+ * are overwritten. */
+void print_words(struct textbuf *out, uint64_t *words, uint32_t width);
 /* One instruction without its indentation and newline; for diagnostics and traces. */
 enum nvm_status print_inst(const struct nvm_function *f, struct nvm_inst_id i, struct textbuf *out);
 /* An instruction's op with its flags and predicate: `add nsw`, `icmp slt`. */

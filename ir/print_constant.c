@@ -156,34 +156,41 @@ static uint64_t divide_words(uint64_t *words, uint64_t divisor) {
   return (uint64_t)remainder;
 }
 
-/* Prints `words` in decimal; overwrites them. */
-static void print_words(struct printer *p, uint64_t *words) {
+static void negate_words(uint64_t *words) {
+  bool carry = true;
+  for (uint32_t k = 0; k < TYPE_MAX_INT_WORDS; k++) {
+    words[k] = ~words[k] + carry;
+    carry = carry && words[k] == 0;
+  }
+}
+
+/* Clears the bits from `width` on. */
+static void truncate_words(uint64_t *words, uint32_t width) {
+  if (width % 64) words[width / 64] &= (UINT64_C(1) << width % 64) - 1;
+  for (uint32_t k = (width + 63) / 64; k < TYPE_MAX_INT_WORDS; k++) words[k] = 0;
+}
+
+void print_words(struct textbuf *out, uint64_t *words, uint32_t width) {
   char digits[TYPE_MAX_INT_BITS / 3 + 1];
-  uint32_t first = sizeof digits;
-  bool more = true;
-  while (more) {
+  uint32_t first = sizeof digits, top = (width - 1) / 64;
+  if (words[top] >> (width - 1) % 64 & 1) {
+    textbuf_char(out, '-');
+    negate_words(words);
+  }
+  truncate_words(words, width);
+  for (bool more = true; more;) {
     digits[--first] = (char)('0' + divide_words(words, 10));
     more = false;
     for (uint32_t k = 0; k < TYPE_MAX_INT_WORDS; k++) more |= words[k] != 0;
   }
-  while (first < sizeof digits) print_char(p, digits[first++]);
+  textbuf_write(out, digits + first, sizeof digits - first);
 }
 
-/* A number of more than 128 bits, signed. */
+/* A number of more than 128 bits. */
 static void print_big_int(struct printer *p, struct nvm_value v, const struct constant_info *c) {
   uint64_t words[TYPE_MAX_INT_WORDS];
-  uint32_t width = type_info(&p->m->types, c->type)->width, top = (width - 1) / 64;
   const_words(p->m, v, words);
-  if (words[top] >> (width - 1) % 64 & 1) {
-    uint64_t carry = 1;
-    print_char(p, '-');
-    for (uint32_t k = 0; k <= top; k++) {
-      words[k] = ~words[k] + carry;
-      carry = carry && words[k] == 0;
-    }
-    if (width % 64) words[top] &= (UINT64_C(1) << width % 64) - 1;
-  }
-  print_words(p, words);
+  print_words(p->out, words, type_info(&p->m->types, c->type)->width);
 }
 
 static void print_float(struct printer *p, const struct constant_info *c) {

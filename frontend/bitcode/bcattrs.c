@@ -6,7 +6,7 @@
 #include "frontend/bitcode/bcattrs_text.h"
 #include "frontend/bitcode/bctypes.h"
 
-enum { CODE_LIST = 2, CODE_GROUP = 3, MAX_GROUP = 1 << 20 };
+enum { CODE_LIST = 2, CODE_GROUP = 3, MAX_GROUP = 1 << 20, MAX_PARAMETER = 1 << 20 };
 
 /* How an attribute is stored in a group. */
 enum stored {
@@ -102,6 +102,8 @@ static bool read_group(struct reader *r, const struct bits_record *s) {
   if (s->code != CODE_GROUP) return true;
   if (!reader_needs(r, s, 2)) return false;
   if (s->numbers[0] > MAX_GROUP) return reader_fail(r, "an attribute group's number is too large");
+  if (s->numbers[1] > MAX_PARAMETER && s->numbers[1] != UINT32_MAX)
+    return reader_fail(r, "an attribute group of a parameter that is out of range");
   r->p.attributes.count = 0;
   if (!read_attributes(r, s)) return false;
   struct stream_group g = {.index = (uint32_t)s->numbers[1], .typeless = is_typeless(&r->p)};
@@ -123,14 +125,32 @@ bool bcattrs_read_groups(struct reader *r) {
 
 /* ---- Lists ---- */
 
+/* Adds a group, or puts it in place of another one of the same index. */
+static bool add_group(struct reader *r, struct attribute_list *l, uint32_t group) {
+  const struct stream_group *g = &r->groups.data[group - 1];
+  uint32_t slot = g->index + 1;
+  bool of_parameter = g->index != 0 && g->index != UINT32_MAX;
+  if (of_parameter && g->index > l->parameters) l->parameters = g->index;
+  l->typeless |= of_parameter && g->typeless;
+  if (!VEC_RESERVE(&r->p.scratch, &r->ref_of, (uint64_t)slot + 1)) return false;
+  uint32_t *place = &r->ref_of.data[slot];
+  if (*place > l->first) {
+    r->attribute_refs.data[*place - 1] = group;
+    return true;
+  }
+  *place = r->attribute_refs.count + 1;
+  return VEC_PUSH(&r->p.scratch, &r->attribute_refs, group);
+}
+
 static bool read_list(struct reader *r, const struct bits_record *s) {
   if (s->code != CODE_LIST) return reader_unsupported(r, "attributes of LLVM before 3.3");
-  struct attribute_list l = {.first = r->attribute_refs.count, .count = s->count};
+  struct attribute_list l = {.first = r->attribute_refs.count};
   for (uint32_t i = 0; i < s->count; i++) {
     uint32_t group = s->numbers[i] < r->group_of.count ? r->group_of.data[s->numbers[i]] : 0;
     if (group == 0) return reader_fail(r, "use of an undefined attribute group");
-    if (!VEC_PUSH(&r->p.scratch, &r->attribute_refs, group)) return false;
+    if (!add_group(r, &l, group)) return false;
   }
+  l.count = r->attribute_refs.count - l.first;
   return VEC_PUSH(&r->p.scratch, &r->lists, l);
 }
 
@@ -141,6 +161,7 @@ static struct nvm_attrset set_of(struct reader *r, const struct stream_group *g,
   struct attr_table_data *t = &r->p.m->attributes;
   if (!g->typeless || g->index == 0 || g->index == UINT32_MAX) return g->set;
   struct attrset_info info = t->sets.data[g->set.index];
+  if (!reader_spend(r, info.count)) return g->set;
   r->p.attributes.count = 0;
   for (uint32_t i = 0; i < info.count; i++)
     VEC_PUSH(&r->p.scratch, &r->p.attributes, t->attrs.data[info.first + i]);
@@ -148,19 +169,20 @@ static struct nvm_attrset set_of(struct reader *r, const struct stream_group *g,
 }
 
 static struct nvm_attrlist make_list(struct reader *r, const struct attribute_list *l,
-                                     uint32_t type, uint32_t parameters) {
+                                     uint32_t type) {
   struct nvm_attrset function = {0}, result = {0};
-  if (!VEC_ROOM(&r->p.scratch, &r->sets, (uint64_t)parameters + 1)) return (struct nvm_attrlist){0};
+  if (!VEC_ROOM(&r->p.scratch, &r->sets, (uint64_t)l->parameters + 1))
+    return (struct nvm_attrlist){0};
   struct nvm_attrset *sets = r->sets.data;
-  memset(sets, 0, parameters * sizeof *sets);
+  memset(sets, 0, l->parameters * sizeof *sets);
   for (uint32_t i = 0; i < l->count; i++) {
     const struct stream_group *g = &r->groups.data[r->attribute_refs.data[l->first + i] - 1];
     struct nvm_attrset set = set_of(r, g, type);
     if (g->index == UINT32_MAX) function = set;
     else if (g->index == 0) result = set;
-    else if (g->index <= parameters) sets[g->index - 1] = set;
+    else sets[g->index - 1] = set;
   }
-  return attrlist_make(&r->p.m->attributes, function, result, sets, parameters);
+  return attrlist_make(&r->p.m->attributes, function, result, sets, l->parameters);
 }
 
 bool bcattrs_list(struct reader *r, uint64_t list, uint32_t function_type, uint32_t arguments,
@@ -169,16 +191,15 @@ bool bcattrs_list(struct reader *r, uint64_t list, uint32_t function_type, uint3
   if (list == 0) return true;
   if (list > r->lists.count) return reader_fail(r, "use of an undefined attribute list");
   struct attribute_list *l = &r->lists.data[list - 1];
-  bool variadic = arguments != r->types.data[function_type].members - 1;
-  if (l->type == function_type + 1 && !variadic) {
-    *made = l->made;
-    return true;
+  uint32_t type = l->typeless ? function_type + 1 : 1;
+  if (l->parameters > arguments) return reader_fail(r, "an attribute after the last parameter");
+  if (l->type != type) {
+    if (!reader_spend(r, (uint64_t)l->count + l->parameters)) return false;
+    l->made = make_list(r, l, function_type);
+    l->type = type;
   }
-  *made = make_list(r, l, function_type, arguments);
-  if (variadic) return true;
-  l->made = *made;
-  l->type = function_type + 1;
-  return true;
+  *made = l->made;
+  return !r->p.refused;
 }
 
 bool bcattrs_of_variable(struct reader *r, uint64_t list, struct nvm_attrset *set) {

@@ -7,6 +7,7 @@
 #include "frontend/bitcode/bctypes.h"
 #include "frontend/bitcode/bcvalues.h"
 #include "frontend/values.h"
+#include "ir/evalint.h"
 #include "support/float.h"
 
 /* CST_CODE_ of LLVM's LLVMBitCodes.h. */
@@ -91,9 +92,9 @@ static bool measure(struct reader *r, struct nvm_value v) {
   if (value_kind(v) != VALUE_CONST) return true;
   const struct constant_info *c = constant_info(&r->p.m->constants, v);
   bool has_operands = c->kind == CONST_AGGREGATE || c->kind == CONST_EXPR;
-  uint64_t length = 0;
+  uint64_t length = bctypes_length(r, c->type);
   uint32_t depth = 0;
-  if (c->kind == CONST_BYTES || c->kind == CONST_ASM) length = module_text(r->p.m, c->str).length;
+  if (c->kind == CONST_BYTES || c->kind == CONST_ASM) length += module_text(r->p.m, c->str).length;
   for (uint32_t i = 0; has_operands && i < c->count; i++) {
     struct measure part = measure_of(r, const_operand(r->p.m, v, i));
     length += part.length + UINT64_C(1);
@@ -111,7 +112,8 @@ static bool measure(struct reader *r, struct nvm_value v) {
 }
 
 bool bcconstants_use(struct reader *r, struct nvm_value v) {
-  return reader_spend(r, measure_of(r, v).length);
+  uint64_t of_type = r->type_lengths.count ? bctypes_length(r, bcvalues_type(r, v)) : 0;
+  return reader_spend(r, measure_of(r, v).length + of_type);
 }
 
 /* ---- Numbers ---- */
@@ -125,10 +127,6 @@ static struct nvm_value invalid(struct reader *r) {
   return VALUE_NULL;
 }
 
-static nvm_u128 width_mask(uint32_t bits) {
-  return bits >= 128 ? ~(nvm_u128)0 : ((nvm_u128)1 << bits) - 1;
-}
-
 static struct nvm_value make_int(struct reader *r, const struct bits_record *s) {
   struct nvm_type type = r->constants->type;
   uint64_t words[TYPE_MAX_INT_WORDS] = {0};
@@ -137,7 +135,7 @@ static struct nvm_value make_int(struct reader *r, const struct bits_record *s) 
     return invalid(r);
   for (uint32_t i = 0; i < s->count; i++) words[i] = bits_signed(s->numbers[i]);
   nvm_u128 value = words[0] | (nvm_u128)words[1] << 64;
-  if (width <= 128) return const_int(r->p.m, type, value & width_mask(width));
+  if (width <= 128) return const_int(r->p.m, type, value & evalint_wide_mask(width));
   if (width % 64) words[width / 64] &= (UINT64_C(1) << width % 64) - 1;
   return const_big_int(r->p.m, type, words);
 }

@@ -5,18 +5,13 @@
 #include "frontend/bitcode/bcconstants.h"
 #include "frontend/bitcode/bcinsts.h"
 #include "frontend/bitcode/bcmeta.h"
+#include "frontend/bitcode/bctypes.h"
 #include "frontend/bitcode/bcvalues.h"
 #include "frontend/insts.h"
 #include "frontend/names.h"
 #include "ir/function.h"
 
-/* Block ids, and codes of FUNC_CODE_, VST_CODE_ and METADATA_ of LLVM's LLVMBitCodes.h. */
-enum {
-  BLOCK_CONSTANTS = 11,
-  BLOCK_NAMES = 14,
-  BLOCK_METADATA = 15,
-  BLOCK_ATTACHMENTS = 16,
-};
+/* Codes of FUNC_CODE_, VST_CODE_ and METADATA_ of LLVM's LLVMBitCodes.h. */
 enum {
   CODE_DECLARE_BLOCKS = 1,
   CODE_LOCATION_AGAIN = 33,
@@ -76,6 +71,7 @@ bool bcfunction_add(struct reader *r, enum op op, uint32_t flags, struct nvm_typ
   if (r->p.refused || type.index == 0) return false;
   for (uint32_t i = 0; i < count; i++)
     if (value_is_none(operands[i]) || !bcconstants_use(r, operands[i])) return false;
+  if (!reader_spend(r, bctypes_length(r, type))) return false;
   struct nvm_inst_id i = function_add_inst(f, op, (uint16_t)flags, type, operands, count, aux);
   if (i.index == 0 || !place(r, i, op)) return false;
   f->positions.data[i.index] = reader_place(r);
@@ -229,7 +225,9 @@ static bool read_function(struct reader *r) {
   names_begin_function(&r->p);
   for (uint32_t i = 0; i < function_arg_count(r->p.f); i++)
     if (!bcvalues_define(r, value_of_arg(i))) return false;
-  return reader_enter(r) && reserve(r) && read_body(r);
+  if (!reader_enter(r) || !reserve(r)) return false;
+  t->end = r->bits.end;
+  return read_body(r);
 }
 
 bool bcfunction_read(struct reader *r) {

@@ -5,6 +5,7 @@
 #include "frontend/bitcode/reader.h"
 
 struct bcfunction {
+  uint64_t end;                       /* bit offset: of the body */
   uint32_t block_count, block;        /* declared; number of the next one */
   VEC(struct nvm_block) blocks;       /* by number; {0}: not mentioned yet */
   VEC(struct nvm_inst_id) insts;      /* by number in the stream */

@@ -36,13 +36,18 @@ enum {
   CODE_FENCE = 36,
   CODE_CMPXCHG_OLD = 37,
   CODE_ATOMICRMW_OLD = 38,
+  CODE_RESUME = 39,
+  CODE_LANDINGPAD_OLD = 40,
   CODE_LOADATOMIC = 41,
   CODE_GEP = 43,
   CODE_STORE = 44,
   CODE_STOREATOMIC = 45,
   CODE_CMPXCHG = 46,
+  CODE_LANDINGPAD = 47, /* to CATCHSWITCH: exception handling */
+  CODE_CATCHSWITCH = 52,
   CODE_OPERAND_BUNDLE = 55,
   CODE_UNOP = 56,
+  CODE_CALLBR = 57,
   CODE_FREEZE = 58,
   CODE_ATOMICRMW = 59,
   CODE_RECORD_VALUE = 61,
@@ -212,7 +217,7 @@ static bool read_gep(struct reader *r, const struct bits_record *s) {
 
 /* LLVM stores log2(alignment) + 1, as nvmini does. */
 static bool set_align(struct reader *r, struct memory_access *a, uint64_t log2_plus_1) {
-  if (log2_plus_1 > 33) return reader_fail(r, "an alignment is out of range");
+  if (log2_plus_1 > MAX_ALIGN_LOG2_PLUS_1) return reader_fail(r, "an alignment is out of range");
   a->align_log2 = log2_plus_1 & 63;
   return true;
 }
@@ -487,7 +492,7 @@ static bool read_call(struct reader *r, const struct bits_record *s) {
   uint32_t function = bctypes_function(r, s->numbers[k++]);
   if (function == UINT32_MAX) return false;
   struct call_site site = {.function_type = r->types.data[function].type,
-                           .convention = (uint32_t)(word >> 1 & 0x3ff)};
+                           .convention = (uint32_t)(word >> 1 & MAX_CONVENTION)};
   struct nvm_value callee = bcvalues_pair(r, s, &k);
   if (value_is_none(callee)) return false;
   if (info_of(r, callee)->kind != TY_PTR) return reader_fail(r, "the callee is not a pointer");
@@ -526,12 +531,12 @@ static bool read_debug_record(struct reader *r, const struct bits_record *s) {
 
 static bool read_outside(struct reader *r, uint32_t code) {
   switch (code) {
-    case CODE_INVOKE: return reader_unsupported(r, "exception handling");
     case CODE_INDIRECTBR: return reader_unsupported(r, "indirect branches");
-    case 57: return reader_unsupported(r, "branches by inline assembly");
+    case CODE_CALLBR: return reader_unsupported(r, "branches by inline assembly");
     default: break;
   }
-  bool exceptions = code == 39 || code == 40 || (code >= 47 && code <= 52);
+  bool exceptions = code == CODE_INVOKE || code == CODE_RESUME || code == CODE_LANDINGPAD_OLD ||
+                    (code >= CODE_LANDINGPAD && code <= CODE_CATCHSWITCH);
   return reader_unsupported(
       r, exceptions ? "exception handling" : "an instruction that nvmini does not know");
 }

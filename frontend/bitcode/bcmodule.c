@@ -16,21 +16,7 @@
 #include "frontend/symbols.h"
 #include "frontend/types.h"
 
-/* Block ids and codes of LLVM's BitCodeEnums.h and LLVMBitCodes.h. */
-enum {
-  BLOCK_MODULE = 8,
-  BLOCK_ATTRIBUTE_LISTS = 9,
-  BLOCK_ATTRIBUTE_GROUPS = 10,
-  BLOCK_CONSTANTS = 11,
-  BLOCK_FUNCTION = 12,
-  BLOCK_NAMES = 14,
-  BLOCK_METADATA = 15,
-  BLOCK_TYPES = 17,
-  BLOCK_BUNDLE_TAGS = 21,
-  BLOCK_METADATA_KINDS = 22,
-  BLOCK_STRING_TABLE = 23,
-  BLOCK_SYNC_SCOPES = 26,
-};
+/* Codes of LLVM's LLVMBitCodes.h. */
 enum {
   CODE_VERSION = 1,
   CODE_TRIPLE = 2,
@@ -40,6 +26,7 @@ enum {
   CODE_COLLECTOR = 11,
   CODE_SOURCE_FILENAME = 16,
 };
+enum { CODE_PRODUCER = 1 };
 enum { MAX_VERSION = 2, WORD_BYTES = 4, WRAPPER_BYTES = 20 };
 
 static const unsigned char stream_magic[] = {'B', 'C', 0xC0, 0xDE};
@@ -186,7 +173,19 @@ static bool read_string_table(struct reader *r, const struct bits_record *s) {
   return true;
 }
 
-/* Finds the first module, and the string table after it. What is left at the end may be padding. */
+/* "LLVM22.1.0", or the name of another producer. */
+static bool read_producer(struct reader *r, const struct bits_record *s) {
+  static const char name[] = "LLVM";
+  uint32_t k = 0;
+  if (s->code != CODE_PRODUCER) return true;
+  while (k < s->count && name[k] && s->numbers[k] == (unsigned char)name[k]) k++;
+  if (name[k]) return true;
+  for (r->producer = 0; k < s->count && s->numbers[k] - '0' < 10 && r->producer < 1000; k++)
+    r->producer = r->producer * 10 + (uint32_t)(s->numbers[k] - '0');
+  return true;
+}
+
+/* Finds the module, and the string table after it. What is left at the end may be padding. */
 static bool find_module(struct reader *r, uint64_t *module_at) {
   struct bits_record s;
   enum { PADDING_BITS = 64 };
@@ -196,9 +195,13 @@ static bool find_module(struct reader *r, uint64_t *module_at) {
     if (event == BITS_END) break;
     if (event == BITS_ERROR) return false;
     if (event != BITS_BLOCK) return reader_fail(r, "a record outside of blocks");
-    if (s.code == BLOCK_MODULE && *module_at == 0) *module_at = at;
+    if (s.code == BLOCK_MODULE && *module_at) return reader_unsupported(r, "several modules");
+    if (s.code == BLOCK_MODULE) *module_at = at;
     bool is_table = s.code == BLOCK_STRING_TABLE && *module_at;
-    if (is_table ? !reader_block(r, read_string_table) : !reader_skip(r)) return false;
+    bool read = is_table                         ? reader_block(r, read_string_table)
+                : s.code == BLOCK_IDENTIFICATION ? reader_block(r, read_producer)
+                                                 : reader_skip(r);
+    if (!read) return false;
   }
   return *module_at != 0 || reader_fail(r, "the stream contains no module");
 }

@@ -43,6 +43,7 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
 /* METADATA_ of LLVM's LLVMBitCodes.h, where a layout has changed or has no fixed fields. */
 enum {
+  CODE_GENERIC = 12,
   CODE_SUBRANGE = 13,
   CODE_ENUMERATOR = 14,
   CODE_BASIC_TYPE = 15,
@@ -55,6 +56,8 @@ enum {
   CODE_GLOBAL_VAR = 27,
   CODE_LOCAL_VAR = 28,
   CODE_EXPRESSION = 29,
+  CODE_MODULE = 32,
+  CODE_LABEL = 40,
 };
 enum { MAX_NUMBERS = 32, WORDS_OF_ENUMERATOR = 2 };
 
@@ -186,6 +189,10 @@ static void update(const struct bits_record *s, uint64_t *n) {
       if (!(n[0] & 2) && s->count > 8) remove_number(n, 1); /* a tag, before LLVM 4 */
       if (!(n[0] & 2)) n[8] = 0;
       break;
+    case CODE_MODULE:
+      if (s->count < 8) insert_number(n, 1, 0); /* the file */
+      break;
+    case CODE_LABEL: n[7] = n[0] >> 1 & 1; break;
     default: break;
   }
 }
@@ -255,6 +262,8 @@ bool bcnodes_read(struct reader *r, const struct bits_record *s) {
   if (!reader_needs(r, s, 1)) return false;
   if (s->code == CODE_SUBRANGE && s->numbers[0] >> 1 < 2) return read_old_subrange(r, s);
   while (at < ROW_COUNT && (rows[at].key || rows[at].number != s->code)) at++;
+  if (s->code == CODE_GENERIC && s->count > 4)
+    return reader_unsupported(r, "operands of GenericDINode");
   if (at == ROW_COUNT) return reader_unsupported(r, "metadata that nvmini does not know");
   uint64_t numbers[MAX_NUMBERS] = {0};
   for (uint32_t i = 0; i < s->count && i < MAX_NUMBERS; i++) numbers[i] = s->numbers[i];

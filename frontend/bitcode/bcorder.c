@@ -15,8 +15,9 @@ struct search_item {
 struct search {
   struct reader *r;
   struct nvm_module *m;
-  bool *seen_types, *seen_constants, *seen_lists; /* by index */
-  uint32_t *place;                                /* of named types, by type: from 1 */
+  bool *seen_types, *visited_types; /* by index: pushed, in most cases; popped */
+  bool *seen_constants, *seen_lists;
+  uint32_t *place; /* of named types, by type: from 1 */
   uint32_t found;
   VEC(struct search_item) stack; /* the next one last */
 };
@@ -50,6 +51,7 @@ static void visit_constant(struct search *y, struct nvm_value v) {
   y->seen_constants[value_index(v)] = true;
   bool has_operands = c->kind == CONST_AGGREGATE || c->kind == CONST_EXPR;
   if (c->kind == CONST_ASM || c->kind == CONST_METADATA) return;
+  /* Pushed even if seen: the operands, which come first, may contain it. */
   if (c->kind == CONST_EXPR && c->op == OP_GEP) push(y, (struct nvm_type){c->aux}, VALUE_NULL);
   for (uint32_t i = has_operands ? c->count : 0; i-- > 0;)
     push(y, TYPE_NONE, const_operand(y->m, v, i));
@@ -61,8 +63,8 @@ static void search(struct search *y) {
     struct search_item item = y->stack.data[--y->stack.count];
     if (item.type.index == 0) {
       if (value_kind(item.value) == VALUE_CONST) visit_constant(y, item.value);
-    } else if (y->place[item.type.index] == 0) {
-      y->seen_types[item.type.index] = true;
+    } else if (!y->visited_types[item.type.index]) {
+      y->seen_types[item.type.index] = y->visited_types[item.type.index] = true;
       visit_type(y, item.type);
     }
   }
@@ -148,6 +150,7 @@ static bool order_types(struct reader *r) {
   struct arena *a = &r->p.scratch;
   if (m->types.named.count < 2) return true;
   y.seen_types = arena_alloc(a, m->types.infos.count);
+  y.visited_types = arena_alloc(a, m->types.infos.count);
   y.seen_constants = arena_alloc(a, m->constants.infos.count);
   y.seen_lists = arena_alloc(a, m->attributes.lists.count);
   y.place = arena_alloc(a, m->types.infos.count * sizeof *y.place);

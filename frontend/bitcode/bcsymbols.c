@@ -177,7 +177,8 @@ static bool read_variable(struct reader *r, const struct bits_record *record) {
     space = type_info(&r->p.m->types, type)->width;
     type = bctypes_pointee(r, s.numbers[0]);
   }
-  if (!bctypes_is_object(r, type) || space > PARSE_MAX_NUMBER || s.numbers[4] > 33)
+  if (!bctypes_is_object(r, type) || space > PARSE_MAX_NUMBER ||
+      s.numbers[4] > MAX_ALIGN_LOG2_PLUS_1)
     return reader_fail(r, "the type or alignment of a variable is invalid");
   struct nvm_value v = add_symbol(r, &s, false);
   if (value_is_none(v)) return false;
@@ -253,7 +254,8 @@ static bool read_function(struct reader *r, const struct bits_record *record) {
   if (!open_record(r, record, 8, &s)) return false;
   uint32_t type = bctypes_function(r, s.numbers[0]);
   if (type == UINT32_MAX) return false;
-  if (s.numbers[1] > 1023 || number(&s, 16) > PARSE_MAX_NUMBER || s.numbers[5] > 33)
+  if (s.numbers[1] > MAX_CONVENTION || number(&s, 16) > PARSE_MAX_NUMBER ||
+      s.numbers[5] > MAX_ALIGN_LOG2_PLUS_1)
     return reader_fail(r, "a property of a function is out of range");
   struct nvm_value v = add_symbol(r, &s, true);
   if (value_is_none(v)) return false;
@@ -305,7 +307,7 @@ bool bcsymbols_read(struct reader *r, const struct bits_record *s) {
 /* The constant with id + 1; VALUE_NULL for 0 and after an error. */
 static struct nvm_value operand_of(struct reader *r, uint32_t id_plus_1) {
   struct nvm_value v = id_plus_1 ? bcvalues_get(r, id_plus_1 - 1, TYPE_NONE) : VALUE_NULL;
-  return bcconstants_use(r, v) ? v : VALUE_NULL;
+  return value_is_none(v) || bcconstants_use(r, v) ? v : VALUE_NULL;
 }
 
 static bool finish_variable(struct reader *r, const struct stream_symbol *y, struct nvm_global *g) {

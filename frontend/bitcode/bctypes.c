@@ -12,25 +12,37 @@ enum {
   CODE_OPAQUE = 6,
   CODE_INTEGER = 7,
   CODE_POINTER = 8,
+  CODE_FUNCTION_OLD = 9,
   CODE_HALF = 10,
   CODE_ARRAY = 11,
   CODE_VECTOR = 12,
+  CODE_X86_FP80 = 13,
+  CODE_FP128 = 14,
+  CODE_PPC_FP128 = 15,
   CODE_METADATA = 16,
+  CODE_X86_MMX = 17,
   CODE_STRUCT_ANON = 18,
   CODE_STRUCT_NAME = 19,
   CODE_STRUCT_NAMED = 20,
   CODE_FUNCTION = 21,
   CODE_TOKEN = 22,
   CODE_BFLOAT = 23,
+  CODE_X86_AMX = 24,
   CODE_OPAQUE_POINTER = 25,
+  CODE_TARGET_TYPE = 26,
 };
 
 static enum type_kind kind_of(const struct reader *r, struct nvm_type type) {
   return type_kind(&r->p.m->types, type);
 }
 
+/* Counts the text of a use. */
+static struct nvm_type use(struct reader *r, struct nvm_type type) {
+  return reader_spend(r, bctypes_length(r, type)) ? type : TYPE_NONE;
+}
+
 struct nvm_type bctypes_get(struct reader *r, uint64_t id) {
-  if (id < r->types.count && r->types.data[id].type.index) return r->types.data[id].type;
+  if (id < r->types.count && r->types.data[id].type.index) return use(r, r->types.data[id].type);
   reader_fail(r, "use of an undefined type");
   return TYPE_NONE;
 }
@@ -44,17 +56,19 @@ struct nvm_type bctypes_value(struct reader *r, uint64_t id) {
 
 uint32_t bctypes_function(struct reader *r, uint64_t id) {
   if (id < r->types.count && r->types.data[id].pointee) id = r->types.data[id].pointee - 1;
-  if (id < r->types.count && kind_of(r, r->types.data[id].type) == TY_FUNCTION) return (uint32_t)id;
+  if (id < r->types.count && kind_of(r, r->types.data[id].type) == TY_FUNCTION)
+    return use(r, r->types.data[id].type).index ? (uint32_t)id : UINT32_MAX;
   reader_fail(r, "expected a function type");
   return UINT32_MAX;
 }
 
-struct nvm_type bctypes_pointee(const struct reader *r, uint64_t id) {
+struct nvm_type bctypes_pointee(struct reader *r, uint64_t id) {
   uint32_t pointee = id < r->types.count ? r->types.data[id].pointee : 0;
-  return pointee && pointee <= r->types.count ? r->types.data[pointee - 1].type : TYPE_NONE;
+  if (pointee == 0 || pointee > r->types.count) return TYPE_NONE;
+  return use(r, r->types.data[pointee - 1].type);
 }
 
-struct nvm_type bctypes_parameter_pointee(const struct reader *r, uint32_t function, uint32_t k) {
+struct nvm_type bctypes_parameter_pointee(struct reader *r, uint32_t function, uint32_t k) {
   const struct stream_type *t = &r->types.data[function];
   return k + 1 < t->members ? bctypes_pointee(r, r->type_members.data[t->first + k + 1])
                             : TYPE_NONE;
@@ -72,7 +86,7 @@ static bool is_lane(const struct reader *r, struct nvm_type type) {
   return kind >= TY_INT && kind <= TY_PTR;
 }
 
-enum { MAX_LENGTH = 1 << 20 };
+enum { MAX_LENGTH = 1 << 20, LONG_TYPE = 64 };
 
 /* Notes that type `id` is a part of t. */
 static void add_part(const struct reader *r, struct stream_type *t, uint64_t id) {
@@ -177,9 +191,13 @@ static bool read_integer(struct reader *r, const struct bits_record *s, struct s
 }
 
 static const char *outside_name(uint32_t code) {
-  static const char *const names[] = {
-      [13] = "x86_fp80", [14] = "fp128",        [15] = "ppc_fp128",        [17] = "x86_mmx",
-      [24] = "x86_amx",  [26] = "target types", [9] = "old function types"};
+  static const char *const names[] = {[CODE_FUNCTION_OLD] = "old function types",
+                                      [CODE_X86_FP80] = "x86_fp80",
+                                      [CODE_FP128] = "fp128",
+                                      [CODE_PPC_FP128] = "ppc_fp128",
+                                      [CODE_X86_MMX] = "x86_mmx",
+                                      [CODE_X86_AMX] = "x86_amx",
+                                      [CODE_TARGET_TYPE] = "target types"};
   const char *name = code < sizeof names / sizeof *names ? names[code] : NULL;
   return name ? name : "a type that nvmini does not know";
 }
@@ -245,6 +263,14 @@ static bool read_names(struct reader *r) {
   return true;
 }
 
+static bool note_length(struct reader *r, const struct stream_type *t) {
+  if (t->length < LONG_TYPE) return true;
+  if (!VEC_RESERVE(&r->p.scratch, &r->type_lengths, (uint64_t)t->type.index + 1)) return false;
+  if (r->type_lengths.count <= t->type.index) r->type_lengths.count = t->type.index + 1;
+  r->type_lengths.data[t->type.index] = t->length;
+  return true;
+}
+
 /* The second pass: makes the other types, and the bodies of structs. */
 static bool read_types(struct reader *r) {
   struct bits_record s;
@@ -254,7 +280,7 @@ static bool read_types(struct reader *r) {
     if (event != BITS_RECORD) return false;
     if (s.code == CODE_NUMENTRY || s.code == CODE_STRUCT_NAME) continue;
     struct stream_type t = r->types.data[i];
-    if (!read_type(r, &s, &t)) return false;
+    if (!read_type(r, &s, &t) || !note_length(r, &t)) return false;
     r->types.data[i++] = t;
   }
   return true;

@@ -16,8 +16,13 @@ bool bctypes_is_object(const struct reader *r, struct nvm_type type);
  * error. */
 uint32_t bctypes_function(struct reader *r, uint64_t id);
 /* The type that parameter k of a function type points to; TYPE_NONE: none known. */
-struct nvm_type bctypes_parameter_pointee(const struct reader *r, uint32_t function, uint32_t k);
+struct nvm_type bctypes_parameter_pointee(struct reader *r, uint32_t function, uint32_t k);
 /* The type that type `id` points to; TYPE_NONE: none known. */
-struct nvm_type bctypes_pointee(const struct reader *r, uint64_t id);
+struct nvm_type bctypes_pointee(struct reader *r, uint64_t id);
+
+/* The parts of a type when written out, if they are many; 0: few. */
+static inline uint32_t bctypes_length(const struct reader *r, struct nvm_type type) {
+  return type.index < r->type_lengths.count ? r->type_lengths.data[type.index] : 0;
+}
 
 #endif

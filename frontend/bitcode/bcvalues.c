@@ -1,6 +1,7 @@
 /* The table of values, and what ops make of their operands. */
 #include "frontend/bitcode/bcvalues.h"
 
+#include "frontend/bitcode/bcfunction.h"
 #include "frontend/bitcode/bctypes.h"
 #include "frontend/names.h"
 #include "ir/function.h"
@@ -33,10 +34,9 @@ bool bcvalues_truncate(struct reader *r, uint32_t count) {
   return complete || reader_fail(r, "use of a value that is never defined");
 }
 
-/* A definition takes at least a bit, so ids far beyond the end of the stream are errors. */
+/* A definition takes at least a bit, so ids far beyond the end of the body are errors. */
 static struct nvm_value forward(struct reader *r, uint64_t id, struct nvm_type type) {
-  uint64_t left = r->bits.length * 8 - r->bits.at;
-  if (!r->p.f || type.index == 0 || id - r->value_count > left) {
+  if (!r->p.f || type.index == 0 || id - r->value_count > r->function->end - r->bits.at) {
     reader_fail(r, "use of an undefined value");
     return VALUE_NULL;
   }
@@ -140,6 +140,15 @@ static struct nvm_type refuse(struct reader *r) {
   return TYPE_NONE;
 }
 
+static bool is_index(const struct type_table *t, struct nvm_type type) {
+  return type_kind(t, type) == TY_INT;
+}
+
+static struct nvm_type lane_type(struct reader *r, struct nvm_type type) {
+  const struct type_table *t = &r->p.m->types;
+  return type_is_vector(t, type) ? type_info(t, type)->element : refuse(r);
+}
+
 static struct nvm_type shuffle_type(struct reader *r, const struct nvm_type *types) {
   struct type_table *t = &r->p.m->types;
   if (!type_is_vector(t, types[0]) || !type_equal(types[0], types[1]) ||
@@ -172,9 +181,10 @@ struct nvm_type bcvalues_result(struct reader *r, enum op op, const struct nvm_v
       if (!type_equal(types[0], types[1])) return refuse(r);
       return type_with_lanes_of(t, TYPE_I1, type_is_vector(t, types[0]) ? types[0] : TYPE_NONE);
     case FORM_SELECT: return type_equal(types[1], types[2]) ? types[1] : refuse(r);
-    case FORM_EXTRACTELEMENT:
-      return type_is_vector(t, types[0]) ? type_info(t, types[0])->element : refuse(r);
-    case FORM_INSERTELEMENT: return type_is_vector(t, types[0]) ? types[0] : refuse(r);
+    case FORM_EXTRACTELEMENT: return is_index(t, types[1]) ? lane_type(r, types[0]) : refuse(r);
+    case FORM_INSERTELEMENT:
+      return is_index(t, types[2]) && type_equal(lane_type(r, types[0]), types[1]) ? types[0]
+                                                                                   : refuse(r);
     case FORM_SHUFFLEVECTOR: return shuffle_type(r, types);
     case FORM_GEP: return gep_type(r, operands, count);
     default: return refuse(r);

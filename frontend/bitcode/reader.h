@@ -10,6 +10,29 @@
 #include "frontend/bitcode/bits.h"
 #include "frontend/state.h"
 
+/* Ids of blocks: LLVM's BitCodeEnums.h and LLVMBitCodes.h. */
+enum {
+  BLOCK_MODULE = 8,
+  BLOCK_ATTRIBUTE_LISTS = 9,
+  BLOCK_ATTRIBUTE_GROUPS = 10,
+  BLOCK_CONSTANTS = 11,
+  BLOCK_FUNCTION = 12,
+  BLOCK_IDENTIFICATION = 13,
+  BLOCK_NAMES = 14,
+  BLOCK_METADATA = 15,
+  BLOCK_ATTACHMENTS = 16,
+  BLOCK_TYPES = 17,
+  BLOCK_BUNDLE_TAGS = 21,
+  BLOCK_METADATA_KINDS = 22,
+  BLOCK_STRING_TABLE = 23,
+  BLOCK_SYNC_SCOPES = 26,
+};
+
+enum {
+  MAX_ALIGN_LOG2_PLUS_1 = 33, /* LLVM stores an alignment as its log2 + 1; 0: none */
+  MAX_CONVENTION = 1023,
+};
+
 /* A type of the stream. Typed pointers become ptr; their pointees are kept for attributes and
  * function pointers of older producers. */
 struct stream_type {
@@ -21,8 +44,11 @@ struct stream_type {
 };
 
 struct attribute_list {
-  uint32_t first, count; /* indices + 1 of groups, in attribute_refs */
-  uint32_t type;         /* of the last use: function type id + 1, and the list made for it */
+  uint32_t first, count; /* indices + 1 of groups, in attribute_refs: one an index */
+  uint32_t parameters;   /* the highest index of a parameter */
+  bool typeless;         /* has a typeless group */
+  uint32_t type;         /* of the last use: function type id + 1, and the list made for it; if the
+                            list does not depend on types, any other number than 0 */
   struct nvm_attrlist made;
 };
 
@@ -47,14 +73,17 @@ struct reader {
   uint64_t begin;        /* bit offset of the record being read */
   uint64_t spent;        /* parts of the text, by reader_spend() */
   uint32_t version;      /* of the module block: 2 has a string table, 1 relative value ids */
+  uint32_t producer;     /* major version of LLVM; 0: another one */
   struct nvm_text names; /* the string table */
 
   VEC(struct stream_type) types;
   VEC(uint32_t) type_members;
+  VEC(uint32_t) type_lengths;           /* by index of a type: see bctypes_length() */
   uint8_t attribute_ids[UINT8_MAX + 1]; /* enum attr_id by the number in bitcode */
   VEC(struct stream_group) groups;
   VEC(uint32_t) group_of; /* by group id: index + 1 */
   VEC(uint32_t) attribute_refs;
+  VEC(uint32_t) ref_of; /* by index + 1 of a group: its last place + 1 in attribute_refs */
   VEC(struct attribute_list) lists;
   VEC(struct nvm_attrset) sets; /* of the parameters of a list being made */
 

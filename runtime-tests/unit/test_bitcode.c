@@ -1,97 +1,6 @@
 /* frontend/bitcode/: modules written here record by record, among them layouts of producers that
  * are not at hand; what is refused, and where; an allocator that fails. */
-#include "bits_writer.h"
-#include "ir_fixture.h"
-
-#include "frontend/parse.h"
-#include "ir/print.h"
-#include "ir/verify.h"
-
-enum { WIDTH = 4, TYPES = 17, CONSTANTS = 11, FUNCTION = 12, NAMES = 14, METADATA = 15 };
-
-#define RECORD(w, code, ...)                                  \
-  put_record(w, WIDTH, code, (const uint64_t[]){__VA_ARGS__}, \
-             sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
-#define EMPTY(w, code) put_record(w, WIDTH, code, NULL, 0)
-
-static void put_text(struct writer *w, uint32_t code, const char *text) {
-  uint64_t numbers[64];
-  uint32_t count = 0;
-  for (; text[count]; count++) numbers[count] = (unsigned char)text[count];
-  put_record(w, WIDTH, code, numbers, count);
-}
-
-/* A name for a value id: the record of a symbol table. */
-static void put_name(struct writer *w, uint32_t code, uint64_t id, const char *text) {
-  uint64_t numbers[64] = {id};
-  uint32_t count = 1;
-  for (; text[count - 1]; count++) numbers[count] = (unsigned char)text[count - 1];
-  put_record(w, WIDTH, code, numbers, count);
-}
-
-/* Opens a stream and its module block of version 1: names are in a symbol table. */
-static uint64_t open_module(struct writer *w) {
-  *w = (struct writer){.at = 0};
-  put(w, 0xDEC04342, 32);
-  uint64_t begin = open_block(w, 2, 8, WIDTH);
-  RECORD(w, 1, 1);
-  put_text(w, 2, "nvptx64-nvidia-cuda");
-  return begin;
-}
-
-static uint64_t open_inner(struct writer *w, uint32_t id) {
-  return open_block(w, WIDTH, id, WIDTH);
-}
-static void close_inner(struct writer *w, uint64_t begin) { close_block(w, begin, WIDTH); }
-
-struct result {
-  struct arena arena;
-  char text[4000];   /* as printed; empty after an error */
-  char message[200]; /* of the first error */
-  uint64_t place;    /* its byte */
-};
-
-/* What fits, and a NUL. */
-static void copy_text(char *to, size_t room, const char *bytes, size_t length) {
-  if (length > room - 1) length = room - 1;
-  memcpy(to, bytes, length);
-  to[length] = '\0';
-}
-
-static void read_bytes(struct result *x, const unsigned char *bytes, uint64_t length) {
-  *x = (struct result){.place = 0};
-  struct nvm_module *m = new_module();
-  struct diag_sink sink;
-  struct textbuf out;
-  arena_init(&x->arena, nvm_default_allocator);
-  diag_sink_init(&sink, &x->arena, 20);
-  textbuf_init(&out, &x->arena);
-  enum nvm_status status = parse_module(m, (const char *)bytes, length, "test", 0, &sink);
-  if (status == NVM_OK) status = verify_module(m, &sink, 0);
-  if (status == NVM_OK) status = print_module(m, &out);
-  if (status == NVM_OK) copy_text(x->text, sizeof x->text, out.bytes, out.length);
-  if (sink.list.count) {
-    const struct nvm_text message = sink.list.data[0].message;
-    copy_text(x->message, sizeof x->message, message.bytes, message.length);
-    x->place = sink.list.data[0].range.begin;
-  }
-  assert_int_equal(status, sink.error_count ? NVM_REFUSED : NVM_OK);
-  arena_free(&x->arena);
-  module_destroy(m);
-}
-
-static void read_stream(struct result *x, const struct writer *w) {
-  read_bytes(x, w->bytes, w->at / 8);
-}
-
-/* Types 0: i32, 1: void, 2: label; then `more`. */
-static uint64_t open_types(struct writer *w) {
-  uint64_t types = open_inner(w, TYPES);
-  RECORD(w, 7, 32);
-  EMPTY(w, 2);
-  EMPTY(w, 5);
-  return types;
-}
+#include "bitcode_fixture.h"
 
 /* define i32 @f(i32): two blocks, a value used before its definition, a constant. */
 static uint64_t write_function(struct writer *w) {
@@ -407,6 +316,131 @@ static void refused_records(void **state) {
                       "unsupported in bitcode: an instruction that nvmini does not know");
 }
 
+/* ---- What is used more often than it is stated ---- */
+
+/* A type of 3,000 parts, which so many variables or instructions have. */
+static const char *problem_of_types(uint64_t variables, uint64_t insts) {
+  static struct result x;
+  struct writer w;
+  uint64_t numbers[3001] = {0}, module = open_module(&w), at = open_types(&w);
+  put_record(&w, WIDTH, 18, numbers, 3001); /* 3: { i32, … } */
+  RECORD(&w, 21, 0, 1, 3);                  /* 4: void ({ … }) */
+  RECORD(&w, 8, 3);                         /* 5: { … }* */
+  close_inner(&w, at);
+  RECORD(&w, 8, 4, 0, 0, 0, 0, 0, 0, 0);
+  for (uint64_t i = 0; i < variables; i++) RECORD(&w, 7, 5, 0, 0, 0, 0, 0);
+  uint64_t body = open_inner(&w, FUNCTION);
+  RECORD(&w, 1, 1);
+  for (uint64_t i = 0; i < insts; i++) RECORD(&w, 58, 1);
+  EMPTY(&w, 10);
+  close_inner(&w, body);
+  close_block(&w, module, WIDTH);
+  read_stream(&x, &w);
+  return x.message;
+}
+
+static void large_types_used_often(void **state) {
+  (void)state;
+  assert_string_equal(problem_of_types(3, 3), "");
+  assert_string_equal(problem_of_types(6000, 1),
+                      "invalid bitcode: the module is too long when written out");
+  assert_string_equal(problem_of_types(1, 3000),
+                      "invalid bitcode: the module is too long when written out");
+}
+
+/* The bits after a body cannot define its values: a forward reference reserves room for as many. */
+static void forward_reference_beyond_the_body(void **state) {
+  (void)state;
+  for (uint64_t id = 5; id < 2000; id += 1900) {
+    struct writer w;
+    struct result x;
+    uint64_t module = open_module(&w), at = open_types(&w);
+    RECORD(&w, 21, 0, 1, 0); /* 3: void (i32) */
+    close_inner(&w, at);
+    RECORD(&w, 8, 3, 0, 0, 0, 0, 0, 0, 0);
+    uint64_t body = open_inner(&w, FUNCTION);
+    RECORD(&w, 1, 1);
+    RECORD(&w, 2, 2 - id, 0, 1, 0);
+    EMPTY(&w, 10);
+    close_inner(&w, body);
+    for (int i = 0; i < 200; i++) RECORD(&w, 5, 'x');
+    close_block(&w, module, WIDTH);
+    read_stream(&x, &w);
+    assert_string_equal(x.message, id == 5 ? "invalid bitcode: use of a value that is never defined"
+                                           : "invalid bitcode: use of an undefined value");
+  }
+}
+
+/* ---- Debug information, constants, modules ---- */
+
+/* Nodes that few producers write; layouts of DIModule with and without its file. */
+static void rare_nodes(void **state) {
+  (void)state;
+  struct writer w;
+  struct result x;
+  uint64_t module = open_module(&w), at = open_inner(&w, METADATA);
+  put_text(&w, 1, "text");
+  RECORD(&w, 16, 0, 1, 1, 0, 0);             /* 1: a file */
+  RECORD(&w, 32, 0, 2, 0, 1, 0, 0, 1, 7, 1); /* 2 */
+  RECORD(&w, 32, 0, 0, 1, 1, 0, 0);          /* 3 */
+  RECORD(&w, 12, 1, 13, 0, 1);               /* 4 */
+  RECORD(&w, 40, 2, 2, 1, 2, 3, 9);          /* 5 */
+  put_text(&w, 4, "n");
+  RECORD(&w, 10, 2, 3, 4, 5);
+  close_inner(&w, at);
+  close_block(&w, module, WIDTH);
+  read_stream(&x, &w);
+  assert_string_equal(x.message, "");
+  static const char *const texts[] = {
+      "!DIModule(scope: null, name: \"text\", apinotes: \"text\", file: !1, line: 7, isDecl: true)",
+      "!DIModule(scope: null, name: \"text\", configMacros: \"text\")",
+      "distinct !GenericDINode(tag: DW_TAG_member, header: \"text\")",
+      "!DILabel(scope: !1, name: \"text\", file: !1, line: 3, column: 9, isArtificial: true)"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    assert_non_null(strstr(x.text, texts[i]));
+}
+
+/* insertelement of an i32 into <2 x i8>, and at an index that is a vector. */
+static void operands_of_vector_constants(void **state) {
+  (void)state;
+  for (uint64_t wrong = 0; wrong < 3; wrong++) {
+    struct writer w;
+    struct result x;
+    uint64_t module = open_module(&w), at = open_types(&w);
+    RECORD(&w, 7, 8);     /* 3: i8 */
+    RECORD(&w, 12, 2, 3); /* 4: <2 x i8> */
+    RECORD(&w, 8, 4);     /* 5 */
+    close_inner(&w, at);
+    RECORD(&w, 7, 5, 0, 5, 0, 0, 0);
+    at = open_inner(&w, CONSTANTS);
+    RECORD(&w, 1, 4);
+    EMPTY(&w, 2); /* value 1: <2 x i8> zeroinitializer */
+    RECORD(&w, 1, 3);
+    RECORD(&w, 4, 14); /* 2: i8 7 */
+    RECORD(&w, 1, 0);
+    EMPTY(&w, 2); /* 3: i32 0 */
+    RECORD(&w, 1, 4);
+    RECORD(&w, 15, 1, wrong == 1 ? 3 : 2, wrong == 2 ? 1 : 3);
+    close_inner(&w, at);
+    close_block(&w, module, WIDTH);
+    read_stream(&x, &w);
+    assert_string_equal(
+        x.message, wrong ? "invalid bitcode: the operands' types do not fit the operation" : "");
+    if (!wrong) assert_non_null(strstr(x.text, "global <2 x i8> <i8 7, i8 0>"));
+  }
+}
+
+static void several_modules(void **state) {
+  (void)state;
+  struct writer w;
+  struct result x;
+  close_block(&w, write_function(&w), WIDTH);
+  uint64_t second = open_block(&w, 2, 8, WIDTH);
+  close_block(&w, second, WIDTH);
+  read_stream(&x, &w);
+  assert_string_equal(x.message, "unsupported in bitcode: several modules");
+}
+
 static bool read_once(struct nvm_allocator allocator) {
   struct writer w;
   struct nvm_module *m = module_create(allocator, 0);
@@ -437,6 +471,11 @@ int main(void) {
       cmocka_unit_test(variables),
       cmocka_unit_test(written_out_too_long),
       cmocka_unit_test(damaged_everywhere),
+      cmocka_unit_test(large_types_used_often),
+      cmocka_unit_test(forward_reference_beyond_the_body),
+      cmocka_unit_test(rare_nodes),
+      cmocka_unit_test(operands_of_vector_constants),
+      cmocka_unit_test(several_modules),
       cmocka_unit_test(nested_constants),
       cmocka_unit_test(large_constants_used_often),
       cmocka_unit_test(values_in_metadata),
