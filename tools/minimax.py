@@ -3,11 +3,15 @@
 
     tools/minimax.py                 list the fits with degree, interval and error
     tools/minimax.py NAME...         print the coefficients, lowest power first
+    tools/minimax.py --check NAME... fail if mathlib/ lacks one of these coefficients
 
 A fit is a row of FITS: the polynomial P of the given degree that minimizes the largest
 |weight(x) * (f(x) - P(x))| over the interval (Remez exchange on a dense grid of Chebyshev
 points, 45 digits), each coefficient then rounded to binary64. Needs mpmath.
 """
+import glob
+import os
+import re
 import struct
 import sys
 
@@ -288,15 +292,45 @@ def hexadecimal(value):
     return '0x%016X' % struct.unpack('<Q', struct.pack('<d', value))[0]
 
 
+def literal(value):
+    """As mathlib/ writes it: short decimal fractions, else the bits."""
+    for places in (1, 2):
+        text = '%.*f' % (places, value)
+        if float(text) == value and abs(value) < 1000:
+            return text
+    return hexadecimal(value)
+
+
+def check(names):
+    """The number of fits of which a coefficient is missing."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'mathlib')
+    text = ''.join(open(path, encoding='ascii').read()
+                   for path in sorted(glob.glob(folder + '/double_*.nvir')))
+    failed = 0
+    for name in names:
+        missing = [value for value in coefficients(name)[0]
+                   if not re.search(r'(?<![\w.])%s(?!\w)' % re.escape(literal(value)), text)]
+        failed += bool(missing)
+        for value in missing:
+            print('%s: %s (%r) is not in mathlib/' % (name, literal(value), value))
+    print('minimax: %d passed, %d failed' % (len(names) - failed, failed))
+    return failed
+
+
 def main(names):
+    checked = names[:1] == ['--check']
+    names = names[1:] or list(FITS) if checked else names
+    unknown = [name for name in names if name not in FITS]
+    if unknown:
+        sys.exit('minimax.py: no fit named %s' % ' '.join(unknown))
+    if checked:
+        sys.exit(1 if check(names) else 0)
     if not names:
         for name, (_, degree, low, high, _) in FITS.items():
             print('%-14s degree %2d  [%s, %s]  error %s' % (
                 name, degree, mp.nstr(low, 8), mp.nstr(high, 8),
                 mp.nstr(coefficients(name)[1], 3)))
     for name in names:
-        if name not in FITS:
-            sys.exit('minimax.py: no fit named %s' % name)
         for value in coefficients(name)[0]:
             print('%s  ; %r' % (hexadecimal(value), value))
 
