@@ -46,6 +46,7 @@ static bool list_kernel(struct nvmini_machine *m, const struct ptx_function *f) 
   static const enum nvmini_parameter_kind kinds[] = {[SIM_BYTES] = NVMINI_BYTES,
                                                      [SIM_INTEGER] = NVMINI_INTEGER,
                                                      [SIM_FLOAT] = NVMINI_FLOAT,
+                                                     [SIM_BFLOAT] = NVMINI_BFLOAT,
                                                      [SIM_POINTER] = NVMINI_POINTER};
   for (uint32_t i = 0; parameters && i < f->params.count; i++) {
     const struct ptx_variable *p = &f->params.data[i];
@@ -152,8 +153,8 @@ uint64_t nvmini_allocate(struct nvmini_machine *machine, uint64_t bytes, int ini
   return sim_allocate(machine->sim, bytes, initialized != 0);
 }
 
-uint64_t nvmini_variable(const struct nvmini_machine *machine, const char *name) {
-  return sim_symbol(machine->sim, text_of(name));
+uint64_t nvmini_variable(const struct nvmini_machine *machine, const char *name, uint64_t *bytes) {
+  return sim_symbol(machine->sim, text_of(name), bytes);
 }
 
 void *nvmini_memory(struct nvmini_machine *machine, uint64_t address, uint64_t bytes) {

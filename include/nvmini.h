@@ -197,7 +197,8 @@ NVMINI_API void nvmini_unload(struct nvmini_machine *machine);
 enum nvmini_parameter_kind {
   NVMINI_BYTES, /* a structure, or a number of unknown kind (.b32) */
   NVMINI_INTEGER,
-  NVMINI_FLOAT, /* IEEE half, single or double, or of 2 bytes bfloat */
+  NVMINI_FLOAT, /* half, single, double */
+  NVMINI_BFLOAT,
   NVMINI_POINTER,
 };
 struct nvmini_parameter {
@@ -220,8 +221,10 @@ NVMINI_API const struct nvmini_kernel *nvmini_kernels(const struct nvmini_machin
 NVMINI_API uint64_t nvmini_allocate(struct nvmini_machine *machine, uint64_t bytes,
                                     int initialized);
 
-/* The device address of a variable of the module in global or constant memory; 0: none. */
-NVMINI_API uint64_t nvmini_variable(const struct nvmini_machine *machine, const char *name);
+/* The device address of a variable of the module in global or constant memory, and its size if
+ * `bytes` is not NULL; 0: none. */
+NVMINI_API uint64_t nvmini_variable(const struct nvmini_machine *machine, const char *name,
+                                    uint64_t *bytes);
 
 /* The host's address of [address, +bytes), to read and write it between launches; valid until
  * nvmini_unload(). NULL if the range is not within one allocation or variable. */

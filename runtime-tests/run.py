@@ -41,6 +41,9 @@ class Count:
         self.skipped += other.skipped
         return self
 
+    def __add__(self, other):
+        return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+
     def __str__(self):
         text = f"{self.passed} passed, {self.failed} failed"
         return text + (f", {self.skipped} skipped" if self.skipped else "")
@@ -275,6 +278,42 @@ def step_embed():
     return count
 
 
+def unittest_count(name, status, output):
+    """Counts the results of unittest, and says what it skipped."""
+    ran, words = re.search(r"^Ran (\d+) tests? in", output, re.M), output.rsplit("\n\n", 1)[-1]
+    bad, skipped = (sum(map(int, re.findall(rf"(?:{kind})=(\d+)", words))) for kind in ("failures|errors", "skipped"))
+    if not ran or (status != 0 and not bad):
+        bad += 1
+    if bad:
+        print(f"{name}: exit status {status}\n{output[-6000:]}")
+    for reason in sorted(set(re.findall(r"\.\.\. skipped '(.*)'", output))):
+        print(f"   {name}: {reason}: skipped")
+    return Count(int(ran[1]) - bad - skipped if ran else 0, bad, skipped)
+
+
+def step_python():
+    """the Python package: its tests in the source tree, then those of its wheel in an empty virtual environment"""
+    if not make("default", "all"):
+        return Count(failed=1)
+    tests = ["-m", "unittest", "discover", "-v", "-s", "python/tests"]
+    count = unittest_count("python", *run_program([sys.executable, *tests], 300, PYTHONPATH="python"))
+    folder = f"{ROOT}/build/python-environment"
+    python = f"{folder}/bin/python"
+    shutil.rmtree(folder, ignore_errors=True)
+    status, output = run_program([sys.executable, "-m", "venv", folder], 300)
+    if status != 0:
+        print("   python3-venv is not installed: the wheel is not tested: skipped")
+        return count + Count(skipped=1)
+    # Offline, with the library that the other tests use.
+    status, output = run_program([python, "-m", "pip", "install", "--no-index", "--no-cache-dir", "--disable-pip-version-check", ".",
+                                  "--config-settings", "library=build/libnvmini.so"], 300)
+    where = run_program([python, "-c", "import nvmini; print(nvmini.__file__)"], 60)[1]
+    if status != 0 or not where.startswith(folder):
+        print(f"pip install .: exit status {status}\n{output[-4000:]}\n{where}")
+        return count + Count(failed=1)
+    return count + unittest_count("wheel", *run_program([python, *tests], 300))
+
+
 def link_test_tools():
     """build/test-tools/FileCheck, and lit's path."""
     filecheck, lit = subprocess.run(["tools/find-test-tools.sh"], cwd=ROOT, check=True, text=True,
@@ -440,7 +479,8 @@ def step_math():
 
 STEPS = {
     "build": step_build, "lint": step_lint, "readme": step_readme, "seeds": step_seeds, "unit": step_unit, "threads": step_threads,
-    "embed": step_embed, "install": step_install, "dist": step_dist, "check": step_check, "everyway": step_everyway, "check-checking": step_check_checking,
+    "embed": step_embed, "python": step_python, "install": step_install, "dist": step_dist, "check": step_check, "everyway": step_everyway,
+    "check-checking": step_check_checking,
     "check-asan": step_check_asan, "samples": step_samples, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }

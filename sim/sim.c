@@ -75,9 +75,10 @@ void *sim_memory(struct sim *s, uint64_t address, uint64_t bytes) {
   return offset <= o->size && bytes <= o->size - offset ? o->bytes + offset : NULL;
 }
 
-uint64_t sim_symbol(struct sim *s, struct nvm_text name) {
+uint64_t sim_symbol(struct sim *s, struct nvm_text name, uint64_t *bytes) {
   const struct sim_symbol *symbol = symbol_find(s, name);
   bool has_object = symbol && (symbol->window == WINDOW_GLOBAL || symbol->window == WINDOW_CONST);
+  if (bytes) *bytes = has_object ? symbol->size : 0;
   return has_object ? symbol->address : 0;
 }
 
@@ -99,8 +100,8 @@ enum sim_parameter_kind sim_parameter_kind(const struct ptx_variable *parameter)
   if (parameter->is_ptr) return SIM_POINTER;
   if (parameter->is_array || parameter->vector) return SIM_BYTES;
   switch (parameter->type) {
+    case PTX_MOD_BF16: return SIM_BFLOAT;
     case PTX_MOD_F16:
-    case PTX_MOD_BF16:
     case PTX_MOD_F32:
     case PTX_MOD_F64: return SIM_FLOAT;
     case PTX_MOD_B8:

@@ -119,8 +119,9 @@ enum nvm_status sim_load_ir(struct sim *s, struct nvm_module *m, struct nvm_text
 uint64_t sim_allocate(struct sim *s, uint64_t bytes, bool initialized);
 /* The bytes at a device address, NULL if [address, +bytes) is not allocated. */
 void *sim_memory(struct sim *s, uint64_t address, uint64_t bytes);
-/* The device address of a variable of the module; 0: none of this name. */
-uint64_t sim_symbol(struct sim *s, struct nvm_text name);
+/* The device address of a variable of the module, and its size if `bytes` is not NULL; 0: none of
+ * this name. */
+uint64_t sim_symbol(struct sim *s, struct nvm_text name, uint64_t *bytes);
 
 /* A kernel, for its parameters; NULL: no such kernel. */
 const struct ptx_function *sim_kernel(const struct sim *s, struct nvm_text name);
@@ -128,7 +129,7 @@ const struct ptx_function *sim_kernel(const struct sim *s, struct nvm_text name)
 const struct ptx_function *sim_kernel_at(const struct sim *s, uint32_t i);
 
 /* What a kernel's parameter holds. */
-enum sim_parameter_kind { SIM_BYTES, SIM_INTEGER, SIM_FLOAT, SIM_POINTER };
+enum sim_parameter_kind { SIM_BYTES, SIM_INTEGER, SIM_FLOAT, SIM_BFLOAT, SIM_POINTER };
 enum sim_parameter_kind sim_parameter_kind(const struct ptx_variable *parameter);
 uint64_t sim_parameter_bytes(const struct ptx_variable *parameter);
 

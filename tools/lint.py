@@ -335,7 +335,7 @@ def tracked():
 
 def check_root(_build):
     for name in tracked():
-        if "/" not in name and name not in ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md") and not name.startswith("."):
+        if "/" not in name and name not in ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "pyproject.toml") and not name.startswith("."):
             yield f"{name}: what is it here for?"
 
 

@@ -356,7 +356,7 @@ int cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
 
 static void *variable_address(const void *host) {
   const char *name = symbol_name(state.variables, state.variable_count, host);
-  uint64_t address = sim_symbol(machine(), (struct nvm_text){name, strlen(name)});
+  uint64_t address = sim_symbol(machine(), (struct nvm_text){name, strlen(name)}, NULL);
   return (void *)(uintptr_t)address;
 }
 int cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, int kind);

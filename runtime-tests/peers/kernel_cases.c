@@ -118,7 +118,7 @@ static bool place_memory(const struct instance *c, struct sim *s) {
 static void set_variables(const struct instance *c, struct sim *s) {
   for (uint32_t i = 0; i < c->variables.count; i++) {
     const struct variable *v = &c->variables.data[i];
-    uint64_t address = sim_symbol(s, v->name);
+    uint64_t address = sim_symbol(s, v->name, NULL);
     uint8_t *at = address ? sim_memory(s, address, v->size) : NULL;
     if (at) memcpy(at, v->bytes, v->size);
   }
@@ -212,7 +212,7 @@ static bool outcomes_differ(const struct instance *c, const struct outcome *a,
       return true;
   for (uint32_t i = 0; i < c->variables.count; i++) {
     const struct variable *v = &c->variables.data[i];
-    uint64_t x = sim_symbol(a->sim, v->name), y = sim_symbol(b->sim, v->name);
+    uint64_t x = sim_symbol(a->sim, v->name, NULL), y = sim_symbol(b->sim, v->name, NULL);
     const uint8_t *p = x ? sim_memory(a->sim, x, v->size) : NULL,
                   *q = y ? sim_memory(b->sim, y, v->size) : NULL;
     if (p && q && bytes_differ(a, b, (struct piece){"variable", i, p, q, v->size}, message, room))

@@ -29,7 +29,7 @@ static const char program[] =
     "  store float %y, ptr addrspace(1) %p\n"
     "  ret void\n"
     "}\n"
-    "define ptx_kernel void @spin(i8 %a, i16 %b, i64 %c, half %d, double %e, i128 %f,\n"
+    "define ptx_kernel void @spin(i8 %a, bfloat %b, i64 %c, half %d, double %e, i128 %f,\n"
     "    ptr byval(%pair) %g, <2 x float> %h) {\n"
     "entry:\n"
     "  br label %again\n"
@@ -209,7 +209,8 @@ static void test_checks(void **state) {
   for (int no_checks = 0; no_checks < 2; no_checks++) {
     struct fixture f;
     load(&f, false);
-    uint64_t address = nvmini_variable(f.machine, "table");
+    uint64_t size, address = nvmini_variable(f.machine, "table", &size);
+    assert_int_equal(size, 8);
     const void *arguments[] = {&address};
     const uint64_t bytes[] = {8};
     struct nvmini_launch l = new_launch(&f, "race");
@@ -231,11 +232,11 @@ static void test_output_and_variables(void **state) {
   struct nvmini_launch l = new_launch(&f, "print");
   assert_int_equal(nvmini_launch(f.machine, &l), NVMINI_OK);
   assert_string_equal(f.seen.output, "hi\n");
-  const uint32_t *table = nvmini_memory(f.machine, nvmini_variable(f.machine, "table"), 8);
+  const uint32_t *table = nvmini_memory(f.machine, nvmini_variable(f.machine, "table", NULL), 8);
   assert_non_null(table);
   assert_int_equal(table[1], 4);
-  assert_int_equal(nvmini_variable(f.machine, "nothing"), 0);
-  assert_null(nvmini_memory(f.machine, nvmini_variable(f.machine, "table"), 9));
+  assert_int_equal(nvmini_variable(f.machine, "nothing", NULL), 0);
+  assert_null(nvmini_memory(f.machine, nvmini_variable(f.machine, "table", NULL), 9));
   assert_null(nvmini_memory(f.machine, 0, 1));
   end(&f);
 }
@@ -260,8 +261,8 @@ static void test_uninitialized(void **state) {
 static void test_kernels(void **state) {
   (void)state;
   static const struct nvmini_parameter expected[] = {
-      {NVMINI_INTEGER, 1}, {NVMINI_INTEGER, 2}, {NVMINI_INTEGER, 8}, {NVMINI_FLOAT, 2},
-      {NVMINI_FLOAT, 8},   {NVMINI_BYTES, 16},  {NVMINI_BYTES, 16},  {NVMINI_BYTES, 8}};
+      {NVMINI_INTEGER, 1}, {NVMINI_BFLOAT, 2}, {NVMINI_INTEGER, 8}, {NVMINI_FLOAT, 2},
+      {NVMINI_FLOAT, 8},   {NVMINI_BYTES, 16}, {NVMINI_BYTES, 16},  {NVMINI_BYTES, 8}};
   for (int as_ptx = 0; as_ptx < 2; as_ptx++) {
     struct fixture f;
     uint32_t count;

@@ -75,7 +75,7 @@ static void runs(void **unused) {
     const uint32_t *values = sim_memory(f.sim, out, 4 * 64);
     for (uint32_t i = 0; i < 64; i++) assert_int_equal(values[i], (i ^ 1) < 40 ? 2 * (i ^ 1) : 7);
   }
-  uint64_t counter = sim_symbol(f.sim, text_of("counter"));
+  uint64_t counter = sim_symbol(f.sim, text_of("counter"), NULL);
   assert_int_equal(*(const uint32_t *)sim_memory(f.sim, counter, 4), 5 + 2 * 64);
   assert_true(sim_counted(f.sim)->instructions > 64 * 10);
   sim_destroy(f.sim);
