@@ -42,7 +42,6 @@ FAMILIES = {
 # Executed, but what is left is not compared, and why.
 OPEN = [
     (r"clock|timer|counter|sreg\.pm\d", "time"),
-    (r"sincospi", "the compiler refuses it for f32 without afn"),
     (r"fpto.i$|fmuladd", "poison, or open, for some of the values; in range by hand"),
 ]
 # Called by the kernels of this folder, as they need more than operands.
