@@ -168,12 +168,23 @@ static nvvmResult make_module(struct build *b, uint32_t into, struct nvmini_modu
   return b->refused;
 }
 
+/* libNVVM's warning: no call can inline a kernel. */
+static void warn_of_kernels(struct build *b, const struct nvm_module *m) {
+  for (uint32_t n = 1; n < m->functions.count; n++) {
+    const struct nvm_function *f = m->functions.data[n];
+    if (function_is_kernel(f) && function_attribute(f, ATTR_NOINLINE))
+      textbuf_format(start_message(b), "%swarning: overriding noinline attribute of kernel '%t'",
+                     b->name ? ": " : "", module_text(m, f->symbol.name));
+  }
+}
+
 static nvvmResult compile(struct build *b, uint32_t into, bool to_ptx) {
   struct _nvvmProgram *p = b->program;
   struct nvmini_module *whole;
   struct nvmini_text ptx;
   nvvmResult result = make_module(b, into, &whole);
   if (result != NVVM_SUCCESS || !to_ptx) return result;
+  warn_of_kernels(b, module_of_handle(whole));
   enum nvmini_status status = nvmini_compile(whole, &ptx);
   if (status != NVMINI_OK) return result_of(b, status);
   const char *bytes = arena_copy(&p->result_arena, ptx.bytes, ptx.length);

@@ -253,8 +253,10 @@ def step_unit():
 
 
 def step_threads():
-    """two contexts in two threads, under ThreadSanitizer"""
-    return run_units("tsan", "test_threads")
+    """two contexts in two threads, programs of libnvvm.so.4 in three, under ThreadSanitizer"""
+    count = run_units("tsan", "test_threads")
+    count += run_units("tsan", "test_libnvvm")
+    return count
 
 
 EMBED_RUN = """48 instructions
