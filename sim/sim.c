@@ -211,8 +211,7 @@ static enum nvm_status launch(struct sim *s, const struct sim_launch *l) {
                           l->kernel, s->shared_bytes - symbol_gaps(s), (unsigned)MAX_SHARED);
   s->stack_bytes = l->stack_bytes ? l->stack_bytes : UINT64_C(512) << 10;
   s->step_limit = l->step_limit ? l->step_limit : UINT64_MAX;
-  s->free_blocks = NULL;
-  s->free_clusters = NULL;
+  block_begin(s);
   s->copies.count = 0;
   if (!choose_cluster(s, l)) return NVM_REFUSED;
   s->watched = l->count || l->trace || l->random_schedule;

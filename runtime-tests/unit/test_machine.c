@@ -186,6 +186,34 @@ static void test_run(void **state) {
   }
 }
 
+/* Launches of the same size need no more memory than the first; others in between do not matter. */
+static void test_many_launches(void **state) {
+  (void)state;
+  struct fixture f;
+  size_t first = 0;
+  load(&f, true);
+  uint64_t address = nvmini_variable(f.machine, "table", NULL), second = address + 4;
+  const void *arguments[] = {&address, &second};
+  const uint64_t bytes[] = {8, 8};
+  for (int i = 0; i < 300; i++) {
+    struct nvmini_launch l = new_launch(&f, "copy");
+    l.grid[0] = 4;
+    l.arguments = arguments;
+    l.argument_bytes = bytes;
+    l.argument_count = 2;
+    assert_int_equal(nvmini_launch(f.machine, &l), NVMINI_OK);
+    if (i == 0) first = nvmini_memory_used(f.context);
+  }
+  assert_true(nvmini_memory_used(f.context) < first + 100000);
+  for (uint32_t i = 0; i < 4; i++) {
+    struct nvmini_launch l = new_launch(&f, "print");
+    l.block[0] = i % 2 ? 40 : 100;
+    l.shared_bytes = 100 * i;
+    assert_int_equal(nvmini_launch(f.machine, &l), NVMINI_OK);
+  }
+  end(&f);
+}
+
 static void test_finding(void **state) {
   (void)state;
   for (int as_ptx = 0; as_ptx < 2; as_ptx++) {
@@ -436,6 +464,7 @@ static void test_memory_limit(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_run),
+      cmocka_unit_test(test_many_launches),
       cmocka_unit_test(test_finding),
       cmocka_unit_test(test_checks),
       cmocka_unit_test(test_output_and_variables),

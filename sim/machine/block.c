@@ -27,16 +27,27 @@ static bool allocate_warp(struct sim *s, struct block *b, uint32_t k) {
   return w->special != NULL;
 }
 
+static uint32_t warps_of_block(const struct sim *s) {
+  const uint32_t *size = s->launch->block;
+  return (size[0] * size[1] * size[2] + LANES - 1) / LANES;
+}
+
+void block_begin(struct sim *s) {
+  uint32_t warps = warps_of_block(s);
+  if (s->free_warps != warps || s->free_shared_bytes != s->shared_bytes) s->free_blocks = NULL;
+  s->free_warps = warps;
+  s->free_shared_bytes = s->shared_bytes;
+}
+
 static struct block *allocate_block(struct sim *s) {
   struct block *b = s->free_blocks;
   if (b) {
     s->free_blocks = b->next_free;
     return b;
   }
-  const uint32_t *size = s->launch->block;
   b = arena_alloc(&s->arena, sizeof *b);
   if (!b) return NULL;
-  b->warp_count = (size[0] * size[1] * size[2] + LANES - 1) / LANES;
+  b->warp_count = warps_of_block(s);
   b->warps = arena_alloc(&s->arena, b->warp_count * sizeof *b->warps);
   b->shared = arena_alloc(&s->arena, s->shared_bytes);
   b->shared_written = arena_alloc(&s->arena, s->shared_bytes);

@@ -41,6 +41,8 @@ void barrier_arrive(struct block *b, uint32_t id, uint32_t threads, uint32_t exp
 /* Releases all barriers that are complete. */
 void barrier_check(struct block *b);
 
+/* Begins a launch: blocks of the last one are used again if they have the right size. */
+void block_begin(struct sim *s);
 /* Executes the launch. */
 enum nvm_status block_run_grid(struct sim *s);
 

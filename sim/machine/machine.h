@@ -48,7 +48,9 @@ struct sim {
   uint64_t shared_bytes; /* static and dynamic */
   uint64_t stack_bytes;
   uint64_t step_limit;
-  struct block *free_blocks;
+  struct block *free_blocks; /* of so many warps and bytes of shared memory: */
+  uint32_t free_warps;
+  uint64_t free_shared_bytes;
   struct cluster *cluster, *free_clusters; /* that is being started */
   uint32_t cluster_dim[3];
   bool clusters_given;
