@@ -6,21 +6,36 @@
 See numba_tests.py for the environment. Each kernel is compiled for four architectures, with fast mathematics, without
 optimization and debug information, with line numbers, and in the default way. Closes with a line
 `numba-kernels: N passed, N failed`: a compilation passes if it gives PTX without a
-warning, and ptxas (where installed) assembles it; one that fails with NVIDIA's library too is skipped."""
+warning, and ptxas (where installed) assembles it, and if nvmini run computes the same bytes from it as from NVIDIA's PTX (kernels of
+EXECUTED); one that fails with NVIDIA's library too is skipped."""
 import argparse
 import json
+import math
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 
+# How the kernels are executed: the block, and the arguments, an array as "elements, its shape".
+EXECUTED = {
+    "vector_add": ("32", ["f32:32:random:1", "f32:32:random:2", "f32:32:zero"]),
+    "matrix_product": ("16,16", ["f32:256:random:1 16 16", "f32:256:random:2 16 16", "f32:256:zero 16 16"]),
+    "atomics": ("32", ["f64:4:zero", "f64:32:random:1", "u64:4:zero"]),
+    "mathematics64": ("32", ["f64:32:random:1", "f64:32:zero"]),
+    "mathematics32": ("32", ["f32:32:random:1", "f32:32:zero"]),
+    "complex": ("32", ["f64:64:random:1 32", "f64:64:zero 32"]),
+    "mandel": ("32,32", ["i32:1024:zero 32 32"]),
+    "warps": ("32", ["i32:32:iota", "i32:32:zero"]),
+    "local_memory": ("1", ["i64:100:iota", "i64:1:zero"]),
+    "branches": ("32", ["i32:64:random:3", "i64:64:zero", "i64:64"]),
+    "constants": ("16", ["f32:16:zero"]),
+}
 WAYS = [((7, 5), {"fastmath": True}), ((9, 0), {}), ((9, 0), {"debug": True, "opt": False}), ((12, 0), {"lineinfo": True})]
 
 
 def kernels():
     """(name, function, signature) of each; only in the environment."""
-    import math
     import numpy as np
     from numba import cuda, float32, float64, int32, int64, types, uint64
 
@@ -165,6 +180,42 @@ def fault(ptx, warnings, ptxas, folder):
     return done.stdout if done and done.returncode else None
 
 
+def arguments(given):
+    """Numba's parameters of an array: two owners, count, bytes of an element, data, shape, strides."""
+    elements, *shape = given.split()
+    kind, count, *_ = elements.split(":")
+    if count == elements.split(":")[-1]:
+        return [given]
+    bytes_of_all = int(kind[1:]) // 8 * int(count)
+    shape = [int(n) for n in shape] or [int(count)]
+    items, strides = math.prod(shape), []
+    for n in shape:
+        strides.append((strides[-1] if strides else bytes_of_all) // n)
+    numbers = [0, 0, items, bytes_of_all // items]
+    return [*(f"i64:{n}" for n in numbers), f"buf:{elements}", *(f"i64:{n}" for n in shape + strides)]
+
+
+def executed(nvmini, ptx, name, folder):
+    """The bytes of all buffers after the kernel ran in the simulator, or what it found."""
+    block, given = EXECUTED[name]
+    with open(f"{folder}/k.ptx", "w", encoding="utf-8") as file:
+        file.write(ptx.rstrip("\0"))
+    command, places = [nvmini, "run", f"{folder}/k.ptx", "--block", block, "--no-checks"], []
+    for index, argument in enumerate(a for g in given for a in arguments(g)):
+        command += ["--arg", argument]
+        if argument.startswith("buf:"):
+            places.append(f"{folder}/{index}")
+            command += ["--save", f"{index}:{places[-1]}"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        return done.stdout
+    buffers = []
+    for place in places:
+        with open(place, "rb") as file:
+            buffers.append(file.read())
+    return buffers
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--python", default=os.environ.get("NUMBA_PYTHON", ""))
@@ -189,6 +240,11 @@ def main():
             elif wrong:
                 print(f"{way}: {wrong}")
                 failed += 1
+            elif way.split(",")[0] in EXECUTED:
+                mine, other = (executed(f"{options.build}/nvmini", f[way][0], way.split(",")[0], folder) for f in (ours, theirs))
+                if mine != other or isinstance(mine, str):
+                    print(f"{way}: executed with other results: {mine if isinstance(mine, str) else ''}")
+                    failed += 1
             if options.keep:
                 with open(os.path.join(options.keep, way.replace(", ", "-") + ".ptx"), "w", encoding="utf-8") as file:
                     file.write(ptx)
