@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import re
 import struct
 import threading
@@ -91,14 +92,19 @@ def _bfloat(value: float) -> bytes:
 
 
 def _dimensions(value: Dimensions, name: str) -> List[int]:
-    numbers = [value] if isinstance(value, int) else list(value)
+    numbers = [operator.index(n) for n in ([value] if isinstance(value, int) or _is_scalar(value) else value)]
     if not 1 <= len(numbers) <= 3 or any(not 1 <= n < 1 << 31 for n in numbers):
         raise ValueError(f"{name} must be one to three positive numbers, not {value!r}")
     return numbers + [1] * (3 - len(numbers))
 
 
+def _is_scalar(value: Any) -> bool:
+    """Of NumPy; an array without dimensions counts as one."""
+    return hasattr(value, "dtype") and getattr(value, "shape", None) == ()
+
+
 def _is_array(value: Any) -> bool:
-    if isinstance(value, (int, float)) or (hasattr(value, "dtype") and getattr(value, "shape", None) == () and hasattr(value, "item")):
+    if isinstance(value, (int, float)) or _is_scalar(value):
         return False
     try:
         memoryview(value).release()
@@ -174,7 +180,7 @@ class Program:
         return context.expect(lib.call["load_ptx"](context.handle, data, len(data), encoded, machine))
 
     def close(self) -> None:
-        """Frees the memory, which otherwise happens with the last reference."""
+        """Frees the memory, also of `variable`; this otherwise happens with the last reference."""
         if self._context.handle:
             lib.call["unload"](self._machine)
             self._context.close()
@@ -202,7 +208,7 @@ class Program:
         """The memory of a variable in global or constant memory, to read and write it between launches: bytes, of which
         `numpy.frombuffer` makes an array. It is valid as long as the program."""
         size = ctypes.c_uint64()
-        address = lib.call["variable"](self._machine, name.encode(), ctypes.byref(size))
+        address = lib.call["variable"](self._open(), name.encode(), ctypes.byref(size))
         if not address:
             raise KeyError(name)
         at = lib.call["memory"](self._machine, address, size.value)
@@ -212,7 +218,7 @@ class Program:
 
     def address(self, name: str) -> int:
         """The device address of a variable, for a pointer parameter."""
-        address = lib.call["variable"](self._machine, name.encode(), None)
+        address = lib.call["variable"](self._open(), name.encode(), None)
         if not address:
             raise KeyError(name)
         return address
@@ -243,6 +249,7 @@ class Program:
         if cluster is not None:
             launch.cluster[:] = _dimensions(cluster, "cluster")
         with self._lock:
+            self._open()
             arrays: List[_Array] = []
             try:
                 values = self._arguments(self.kernels[kernel], arguments, arrays)
@@ -256,6 +263,11 @@ class Program:
                     array.release()
                     if array.device:
                         self._free.setdefault(array.bytes, []).append(array.device)
+
+    def _open(self) -> ctypes.c_void_p:
+        if not self._context.handle:
+            raise ValueError("the program is closed")
+        return self._machine
 
     def _only_kernel(self) -> str:
         if len(self.kernels) != 1:

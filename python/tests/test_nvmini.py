@@ -249,13 +249,21 @@ class Run(unittest.TestCase):
         y = array.array("f", [0] * 6)
         program["saxpy"](6, 1.0, array.array("f", [1] * 6), y, grid=(3,), block=(2, 1), seed=7)
         self.assertEqual(list(y), [1] * 6)
-        for wrong in (0, (1, 2, 3, 4), -1, ()):
-            with self.assertRaises(ValueError, msg=str(wrong)):
+        for wrong in (0, (1, 2, 3, 4), -1, (), "4", 1.5):
+            with self.assertRaises((ValueError, TypeError), msg=str(wrong)):
                 program["saxpy"](6, 1.0, y, y, grid=wrong)
         with self.assertRaises(nvmini.Finding) as caught:
             program["saxpy"](6, 1.0, y, y, block=2048)
         self.assertEqual(caught.exception.kind, "bad-launch")
         self.assertIsNone(caught.exception.thread)
+
+    def test_closed(self):
+        with nvmini.load(SAXPY) as program:
+            pass
+        program.close()
+        for use in (lambda: program["saxpy"](0, 0, None, None), lambda: program.variable("n"), lambda: program.address("n")):
+            with self.assertRaisesRegex(ValueError, "closed"):
+                use()
 
     def test_bad_ptx(self):
         with self.assertRaises(nvmini.InputError) as caught:
