@@ -378,6 +378,24 @@ def step_check_asan():
     return run_lit("asan")
 
 
+def step_recipes():
+    """other people's front ends: their modules compile and compute what they should; those installed"""
+    count = Count()
+    if not make("default", "all"):
+        return Count(failed=1)
+    for script in sorted(glob.glob(f"{ROOT}/runtime-tests/recipes/*.sh")):
+        name = os.path.basename(script)[:-3]
+        if name == "common":
+            continue
+        status, output = run_program(["sh", script], 300, NVMINI=f"{ROOT}/build/nvmini")
+        if status == 77:
+            print(f"   {name}: {output.strip().splitlines()[-1]}")
+        elif status != 0:
+            print(f"{name}: exit status {status}\n{output[-4000:]}")
+        count += Count(passed=int(status == 0), failed=int(status not in (0, 77)), skipped=int(status == 77))
+    return count
+
+
 def step_samples():
     """every sample compiles for three CPUs, to the same bytes in every build"""
     count = Count()
@@ -483,7 +501,8 @@ STEPS = {
     "build": step_build, "lint": step_lint, "readme": step_readme, "seeds": step_seeds, "unit": step_unit, "threads": step_threads,
     "embed": step_embed, "python": step_python, "install": step_install, "dist": step_dist, "check": step_check, "everyway": step_everyway,
     "check-checking": step_check_checking,
-    "check-asan": step_check_asan, "samples": step_samples, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "fuzz": step_fuzz,
+    "check-asan": step_check_asan, "samples": step_samples, "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm,
+    "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }
 

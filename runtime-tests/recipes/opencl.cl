@@ -1,0 +1,5 @@
+// The same in OpenCL C.
+kernel void sines(global const float *x, global float *y, int n) {
+  int i = get_global_id(0);
+  if (i < n) y[i] = sin(x[i]);
+}
