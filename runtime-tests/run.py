@@ -259,7 +259,7 @@ def step_threads():
     return count
 
 
-EMBED_RUN = """48 instructions
+EMBED_RUN = """72 instructions
 2 4 6 8 10 12 14 16
 48 instructions
 out-of-bounds: block 0, thread 7 reads"""
