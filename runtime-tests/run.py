@@ -439,7 +439,7 @@ def step_libnvvm():
     """libnvvm.so.4: every row of docs/libnvvm.md, and the same rows of NVIDIA's where it is installed"""
     if not make("default", "all"):
         return Count(failed=1)
-    status, output = run_program([sys.executable, "runtime-tests/compat/libnvvm.py"], 300)
+    status, output = run_program([sys.executable, "runtime-tests/compat/libnvvm.py"], 900)
     numbers = re.search(r"libnvvm: (\d+) passed, (\d+) failed", output)
     if status != 0 or not numbers:
         print(output[-6000:])
