@@ -6,7 +6,6 @@
     measure.py --points 67108864    this many points per function (default 2^20)
     measure.py --all sinf           every float, 2^32 of them (functions of one float argument)
     measure.py --record             also write the results to measured.tsv
-    measure.py --libdevice FILE     measure NVIDIA's libdevice.10.bc with the same points
     measure.py --check              quick: fails if an error exceeds its bound, a special value is wrong,
                                     or docs/math.md is not what measured.tsv says
     measure.py --document           rewrite the table of docs/math.md from measured.tsv
@@ -103,6 +102,72 @@ def build_library():
     return library
 
 
+# ---- The table ----------------------------------------------------------------------------------
+
+def read_measured():
+    """{(function, result): row}"""
+    if not os.path.exists(MEASURED):
+        return {}
+    with open(MEASURED, encoding="utf-8") as f:
+        rows = [line.rstrip("\n").split("\t") for line in f if not line.startswith("#")]
+    return {tuple(row[:2]): row for row in rows}
+
+
+def record(function, results):
+    """Keeps the measurement with more points."""
+    measured = read_measured()
+    for r in results:
+        row = [function.name, r["result"], r["points"], r["worst"], r["at"], r["absolute"], r["at_absolute"], r["wrong"]]
+        known = measured.get(tuple(row[:2]))
+        if known is None or int(known[2]) <= int(row[2]):
+            measured[tuple(row[:2])] = row
+    with open(MEASURED, "w", encoding="utf-8") as f:
+        f.write("# Written by measure.py --record: function, result, points, worst error in ulp, where, worst absolute\n"
+                "# error outside the range that counts in ulp, where, wrong results.\n")
+        f.writelines("\t".join(row) + "\n" for _, row in sorted(measured.items()))
+
+
+def file_of(function):
+    for path in sorted(glob.glob(f"{ROOT}/mathlib/*.nvir")):
+        with open(path, encoding="utf-8") as f:
+            if f"@__nv_{function}(" in "".join(line for line in f if line.startswith("define ")):
+                return os.path.basename(path)
+    return ""
+
+
+def number_of_points(text):
+    count = int(text)
+    return "all 2^32" if count == 1 << 32 else f"{count:,}"
+
+
+def error_cell(row):
+    absolute = f"; elsewhere absolute {row[5]}" if float(row[5]) > 0 else ""
+    wrong = f"; {row[7]} wrong" if row[7] != "0" else ""
+    return f"{float(row[3]):.3f}" + absolute + wrong
+
+
+def table():
+    measured = read_measured()
+    yield "| function | file | bound | worst error | where | points |"
+    yield "|---|---|---|---|---|---|"
+    for function in functions():
+        for result in "01":
+            row = measured.get((function.name, result))
+            if row is None or (result == "1" and function.name.startswith("modf")):
+                continue
+            part = {"0": ", sine", "1": ", cosine"}[result] if "sincos" in function.name else ""
+            bound = function.bound + (f"; elsewhere absolute {function.absolute}" if function.absolute != "-" else "")
+            where = row[4] if float(row[3]) > 0 else "-"
+            yield (f"| `{function.name}`{part} | {file_of(function.name)} | {bound} | {error_cell(row)} | {where} |"
+                   f" {number_of_points(row[2])} |")
+
+
+def document(text):
+    """The page with the table of today's measured.tsv."""
+    before, rest = text.split(BEGIN)
+    return before + BEGIN + "\n" + "\n".join(table()) + "\n" + END + rest.split(END)[1]
+
+
 def defined_in(library):
     names = subprocess.run(["nm", "-D", "--defined-only", library], text=True, capture_output=True, check=True).stdout
     return set(re.findall(r" T __nv_(\w+)", names))
@@ -159,7 +224,15 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--record", action="store_true")
+    parser.add_argument("--document", action="store_true")
     options = parser.parse_args()
+    with open(PAGE, encoding="utf-8") as f:
+        page = f.read()
+    if options.document:
+        with open(PAGE, "w", encoding="utf-8") as f:
+            f.write(document(page))
+        return 0
     if missing():
         print(f"skipped: {missing()} is not installed")
         return 0
@@ -172,12 +245,18 @@ def main():
         return 2
     points = "100000" if options.check else str(options.points)
     passed = failed = 0
+    if options.check:
+        passed, failed = (1, 0) if document(page) == page else (0, 1)
+        if failed:
+            print("docs/math.md: the table is not that of measured.tsv: measure.py --document")
     for function, results in run_all(chosen, library, lambda f: "all" if options.all and f.of_one else points, options.seed, options.jobs):
         if isinstance(results, str):
             print(f"{function.name}: {results}")
             failed += 1
             continue
         marks = [list(faults(function, result)) for result in results]
+        if options.record:
+            record(function, results)
         passed, failed = passed + (not any(marks)), failed + any(marks)
         for result, mark in zip(results, marks):
             if mark or not options.check:
