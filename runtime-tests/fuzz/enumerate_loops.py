@@ -578,11 +578,15 @@ def ways(r, number, straight):
         yield ["-O3", "--fma-level", "0"]
 
 
+# Hints that cannot be followed are no findings.
+QUIET = ["-Wno-loop-not-unrolled", "-Wno-loop-not-vectorized"]
+
+
 def execute(nvmini, folder, arguments, how):
     """Results by kernel, and findings."""
     try:
-        done = subprocess.run([nvmini, "run", f"{folder}/m.nvir", "--kernel", "*", *arguments, *how], text=True, capture_output=True,
-                              timeout=600, check=False)
+        done = subprocess.run([nvmini, "run", f"{folder}/m.nvir", "--kernel", "*", *QUIET, *arguments, *how], text=True,
+                              capture_output=True, timeout=600, check=False)
     except subprocess.TimeoutExpired:
         return {}, "time limit"
     parts = re.split(r"^(k\d+):\n", done.stdout, flags=re.M)
