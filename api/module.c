@@ -73,6 +73,7 @@ static enum nvmini_status link_two(struct nvmini_module *into, const struct nvmi
   struct diag_sink sink;
   report_start(into->context, &arena, &sink);
   enum nvm_status linked = link_modules(into->ir, from->ir, only_needed, &sink);
+  if (into->state == MODULE_OPTIMIZED) into->state = MODULE_PARSED; /* to be verified again */
   return report_finish_link(into, from, &arena, &sink, linked);
 }
 

@@ -131,9 +131,9 @@ bool lane_share(struct lower *l, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(l->f, id);
   if (l->inst_regs[id.index]) return false;
   struct part_range parts = part_list(l, i->type);
-  uint32_t each = part_list(l, type_scalar(&l->module->types, i->type)).count;
+  uint32_t each = part_list(l, type_scalar(&l->module->types, i->type)).count; /* 0: no memory */
   uint32_t first = l->regs.count;
-  if (parts.count == 0 || part_is_packed_type(l, i->type)) return false;
+  if (parts.count == 0 || each == 0 || part_is_packed_type(l, i->type)) return false;
   for (uint32_t k = 0; k < parts.count; k++) {
     struct ptx_reg r = held_part(l, i, k, each);
     if (ptx_reg_is_none(r) || ptx_reg_class(r) != part_class(part_at(l, parts, k)) ||

@@ -46,10 +46,11 @@ static bool add_options(struct sha256 *s, const struct options *o) {
   return true;
 }
 
-/* Remarks contain the input's name if it has no debug locations. */
+/* Remarks contain the input's name if it has no debug locations; IR its source_filename, of which
+ * a knob makes symbols. */
 static bool is_name_in_output(const struct options *o) {
-  return o->values[OPTION_REMARKS_FILE] != NULL ||
-         strcmp(options_value(o, OPTION_EMIT), "remarks") == 0;
+  return o->values[OPTION_REMARKS_FILE] != NULL || o->values[OPTION_KNOB] != NULL ||
+         strcmp(options_value(o, OPTION_EMIT), "ptx") != 0;
 }
 
 static bool print_key(const struct sha256 *common, const struct options *o, const char *path) {

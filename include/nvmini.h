@@ -216,8 +216,8 @@ NVMINI_API const struct nvmini_kernel *nvmini_kernels(const struct nvmini_machin
                                                       uint32_t *count);
 
 /* Allocates `bytes` bytes of global memory, zeroed, until nvmini_unload(). If `initialized` is 0,
- * a use of bytes that no one wrote is a finding. Returns the device address, a multiple of 256; 0
- * when out of memory. */
+ * a use of bytes that no kernel wrote is a finding. Returns the device address, a multiple of 256;
+ * 0 when out of memory: the machine then executes nothing more. */
 NVMINI_API uint64_t nvmini_allocate(struct nvmini_machine *machine, uint64_t bytes,
                                     int initialized);
 

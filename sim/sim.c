@@ -127,11 +127,14 @@ static enum nvm_status check_launch(struct sim *s, const struct sim_launch *l) {
     if (l->grid[k] == 0 || l->block[k] == 0)
       return finding_refuse(s, SIM_BAD_LAUNCH, none, 0,
                             "grid and block dimensions must be at least 1");
-    threads *= l->block[k];
+    threads = threads > 1024 || l->block[k] > 1024 ? 1025 : threads * l->block[k];
   }
   if (threads > 1024 || l->block[2] > 64)
     return finding_refuse(s, SIM_BAD_LAUNCH, none, 0,
                           "a block has at most 1024 threads, and 64 in z");
+  if (l->grid[0] > INT32_MAX || l->grid[1] > UINT16_MAX || l->grid[2] > UINT16_MAX)
+    return finding_refuse(s, SIM_BAD_LAUNCH, none, 0,
+                          "a grid has at most 2147483647 blocks in x, 65535 in y and z");
   const struct ptx_function *f = sim_kernel(s, l->kernel);
   if (!f) return finding_refuse(s, SIM_BAD_LAUNCH, none, 0, "no kernel named '%t'", l->kernel);
   if (f->params.count != l->argument_count)
@@ -205,7 +208,7 @@ static enum nvm_status launch(struct sim *s, const struct sim_launch *l) {
   s->launch = l;
   s->kernel = f;
   s->shared_bytes = s->shared_static + l->shared_bytes;
-  if (s->shared_bytes - symbol_gaps(s) > MAX_SHARED)
+  if (l->shared_bytes > MAX_SHARED || s->shared_bytes - symbol_gaps(s) > MAX_SHARED)
     return finding_refuse(s, SIM_BAD_LAUNCH, f->name, 0,
                           "kernel '%t' needs %U bytes of shared memory, but a block has at most %u",
                           l->kernel, s->shared_bytes - symbol_gaps(s), (unsigned)MAX_SHARED);

@@ -347,9 +347,27 @@ static void test_bad_launch(void **state) {
   assert_int_equal(nvmini_launch(f.machine, &l), NVMINI_REFUSED);
   assert_string_equal(f.seen.message,
                       "kernel 'scale' has 2 parameters, but 0 arguments were given");
+  /* Sizes whose products or sums wrap. */
+  l.block[0] = l.block[1] = UINT32_C(1) << 31, l.block[2] = 4;
+  assert_int_equal(nvmini_launch(f.machine, &l), NVMINI_REFUSED);
+  assert_string_equal(f.seen.message, "a block has at most 1024 threads, and 64 in z");
+  l.block[0] = l.block[1] = l.block[2] = 1;
+  l.grid[0] = l.grid[1] = UINT32_C(1) << 31, l.grid[2] = 4;
+  assert_int_equal(nvmini_launch(f.machine, &l), NVMINI_REFUSED);
+  assert_string_equal(f.seen.message,
+                      "a grid has at most 2147483647 blocks in x, 65535 in y and z");
+  l.grid[0] = l.grid[1] = l.grid[2] = 1;
+  uint64_t argument = 0;
+  const void *arguments[] = {&argument, &argument};
+  const uint64_t bytes[] = {8, 4};
+  l.arguments = arguments, l.argument_bytes = bytes, l.argument_count = 2;
+  l.shared_bytes = 0 - UINT64_C(4000);
+  assert_int_equal(nvmini_launch(f.machine, &l), NVMINI_REFUSED);
+  assert_non_null(strstr(f.seen.message, "bytes of shared memory, but a block has at most"));
+  l.shared_bytes = 0, l.argument_count = 0;
   l.finding = NULL;
   assert_int_equal(nvmini_launch(f.machine, &l), NVMINI_REFUSED);
-  assert_int_equal(f.seen.findings, 2);
+  assert_int_equal(f.seen.findings, 5);
   end(&f);
 }
 
