@@ -362,7 +362,7 @@ static void measure_specials(struct job *job, const char *shape) {
     }
     if (job->has_integer) p.n = INTEGERS[i % integers];
     if (job->has_integer && job->first >= -1 && p.n > job->last) continue; /* an order or a count */
-    if (job->reads_array && (p.n < 0 || p.n > MAX_ARGUMENTS)) continue;
+    if (job->reads_array && (p.n < job->first || p.n > MAX_ARGUMENTS)) continue;
     measure_point(job, shape, &p);
   }
 }

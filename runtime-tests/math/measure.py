@@ -8,11 +8,13 @@
     measure.py --record             also write the results to measured.tsv
     measure.py --check              quick: fails if an error exceeds its bound, a special value is wrong,
                                     or docs/math.md is not what measured.tsv says
-    measure.py --document           rewrite the table of docs/math.md from measured.tsv
+    measure.py --document           rewrite the table of docs/math.md from the .tsv files
+    measure.py --libdevice ...      the same of NVIDIA's libdevice (libdevice.tsv) instead of mathlib/; skipped if absent
 
 The files of mathlib/ are compiled for this machine by clang (`-x ir`), which keeps every operation as written:
 IEEE arithmetic without contraction, fused operations only where the IR calls them. PTX may fuse a product into
-a sum, so mathlib/ writes llvm.fma wherever that would change a result. Special values come first in each run.
+a sum, so mathlib/ writes llvm.fma wherever that would change a result. PTX instructions become the functions of
+stand_ins.c; approximations are correctly rounded there. Special values come first in each run.
 """
 import argparse
 import concurrent.futures
@@ -26,7 +28,8 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = f"{ROOT}/build/math"
-MEASURED = f"{HERE}/measured.tsv"
+NVMINI = f"{ROOT}/build/nvmini"
+OURS, LIBDEVICE = "measured.tsv", "libdevice.tsv"
 PAGE = f"{ROOT}/docs/math.md"
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
@@ -80,48 +83,129 @@ def build_program():
     return program
 
 
-def compile_here(source):
-    """The object of one file of IR for this machine, or None with the reason printed."""
-    made = f"{BUILD}/{os.path.basename(source)}.o"
-    if is_older(made, source):
-        done = subprocess.run([find_clang(), "-x", "ir", "-O2", "-mfma", "-msse4.1", "-fPIC", "-Wno-override-module", "-c", source,
-                               "-o", made], text=True, capture_output=True)
-        if done.returncode != 0:
-            wrong = [line for line in done.stderr.splitlines() if "error" in line] or [f"exit status {done.returncode}"]
-            found = re.search(r"llvm[.]nvvm[.][\w.]+", wrong[0])
-            print(f"{os.path.relpath(source, ROOT)}: not measured: {f'calls {found[0]}' if found else wrong[0]}")
-            return None
-    return made
+# Inline assembly of libdevice: what its text contains, and the function of stand_ins.c.
+ASSEMBLY = {"mad.lo.cc.u32   $0": "asm_multiply_add_32", "madc.lo.cc.u32  r2, ahi, bhi": "asm_multiply_add",
+            "mul.lo.u32": "asm_multiply", "add.cc.u32": "asm_add", "sub.cc.u32": "asm_subtract", "setp.equ.f64": "asm_select"}
+MULTIPLY_ADD_32 = """
+define internal { i32, i32 } @asm_multiply_add_32(i32 %a, i32 %b, i32 %c) {
+  %x = zext i32 %a to i64
+  %y = zext i32 %b to i64
+  %z = zext i32 %c to i64
+  %product = mul i64 %x, %y
+  %sum = add i64 %product, %z
+  %low = trunc i64 %sum to i32
+  %shifted = lshr i64 %sum, 32
+  %high = trunc i64 %shifted to i32
+  %first = insertvalue { i32, i32 } undef, i32 %low, 0
+  %both = insertvalue { i32, i32 } %first, i32 %high, 1
+  ret { i32, i32 } %both
+}
+"""
 
 
-def build_library():
+def name_of_assembly(text):
+    for part, name in ASSEMBLY.items():
+        if part in text:
+            return name
+    instruction = re.match(r"[\w.]+", text)
+    return "ptx_" + instruction[0].replace(".f32", ".f").replace(".f64", ".d").replace(".", "_") if instruction else "asm_unknown"
+
+
+def for_this_machine(text):
+    """IR that calls the functions of stand_ins.c for PTX's instructions."""
+    declarations = {}
+
+    def call(found):
+        result, assembly, arguments = found.groups()
+        name = name_of_assembly(assembly)
+        types = ", ".join(argument.split()[0] for argument in arguments.split(","))
+        declarations[name] = f"declare {result} @{name}({types})"
+        return f"call {result} @{name}({arguments})"
+
+    text = re.sub(r"^target .*\n", "", text, flags=re.M)
+    text = re.sub(r"@llvm[.]nvvm[.]([\w.]+)", lambda found: "@ptx_" + found[1].replace(".", "_"), text)
+    text = re.sub(r'call ({[^}]*}|\w+) asm (?:sideeffect )?"([^"]*)", "[^"]*"\(([^)]*)\)', call, text)
+    declared = set(re.findall(r"^declare .*@(\w+)\(", text, re.M))
+    if declarations.pop("asm_multiply_add_32", None):
+        text += MULTIPLY_ADD_32
+    return text + "\n".join(line for name, line in declarations.items() if name not in declared) + "\n"
+
+
+SHIFT = re.compile(r"= (shl|lshr|ashr) (?:\w+ )*?(i32|i64) (\S+), (%\S+)")
+
+
+def with_shifts_of_ptx(text):
+    """libdevice relies on PTX's shifts: an amount beyond the width is as the width."""
+    used = sorted({found[:2] for found in SHIFT.findall(text)})
+    text = SHIFT.sub(r"= call \2 @ptx_\1_\2(\2 \3, \2 \4)", text)
+    return text + "".join(f"declare {width} @ptx_{shift}_{width}({width}, {width})\n" for shift, width in used)
+
+
+def compile_here(name, text):
+    """The object of a file of IR for this machine."""
+    source = f"{BUILD}/{name}.ll"
+    text = for_this_machine(text)
+    if not os.path.exists(source + ".o") or read(source) != text:
+        with open(source, "w", encoding="utf-8") as f:
+            f.write(text)
+        subprocess.run([find_clang(), "-x", "ir", "-O2", "-mfma", "-msse4.1", "-fPIC", "-Wno-override-module", "-c", source,
+                        "-o", source + ".o"], check=True)
+    return source + ".o"
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def find_libdevice():
+    return next(iter(sorted(glob.glob("/usr/local/cuda*/nvvm/libdevice/libdevice.10.bc"), reverse=True)), None)
+
+
+def build_library(libdevice=None):
+    """The shared library of mathlib/'s functions, or of libdevice's."""
     os.makedirs(BUILD, exist_ok=True)
-    library, sources = f"{BUILD}/libmath.so", sorted(glob.glob(f"{ROOT}/mathlib/*.nvir"))
-    objects = [made for made in map(compile_here, sources) if made]
-    subprocess.run(["cc", "-shared", *objects, "-o", library, "-lm"], check=True)
+    library = f"{BUILD}/libmath.so" if libdevice is None else f"{BUILD}/libdevice.so"
+    if libdevice is None:
+        texts = {os.path.basename(source): read(source) for source in sorted(glob.glob(f"{ROOT}/mathlib/*.nvir"))}
+    else:
+        printed = subprocess.run([NVMINI, "print", libdevice], text=True, capture_output=True, check=True)
+        texts = {"libdevice": with_shifts_of_ptx(printed.stdout)}
+    objects = [compile_here(name, text) for name, text in texts.items()]
+    stand_ins = f"{BUILD}/stand_ins.o"
+    subprocess.run(["cc", "-std=gnu11", "-O2", "-mfma", "-msse4.1", "-frounding-math", "-Wall", "-Wextra", "-Werror", "-fPIC", "-c",
+                    f"{HERE}/stand_ins.c", "-o", stand_ins], check=True)
+    subprocess.run(["cc", "-shared", *objects, stand_ins, "-o", library, "-lm", "-Wl,-z,lazy"], check=True)
     return library
 
 
 # ---- The table ----------------------------------------------------------------------------------
 
-def read_measured():
+def read_measured(name=OURS):
     """{(function, result): row}"""
-    if not os.path.exists(MEASURED):
+    if not os.path.exists(f"{HERE}/{name}"):
         return {}
-    with open(MEASURED, encoding="utf-8") as f:
-        rows = [line.rstrip("\n").split("\t") for line in f if not line.startswith("#")]
+    rows = [line.split("\t") for line in read(f"{HERE}/{name}").splitlines() if not line.startswith("#")]
     return {tuple(row[:2]): row for row in rows}
 
 
-def record(function, results):
+def read_executed():
+    """{function: (instructions of mathlib/, of libdevice)}, what executed.py recorded"""
+    if not os.path.exists(f"{HERE}/executed.tsv"):
+        return {}
+    rows = [line.split("\t") for line in read(f"{HERE}/executed.tsv").splitlines() if not line.startswith("#")]
+    return {name: (int(ours), int(theirs)) for name, ours, theirs in rows}
+
+
+def record(name, function, results):
     """Keeps the measurement with more points."""
-    measured = read_measured()
+    measured = read_measured(name)
     for r in results:
         row = [function.name, r["result"], r["points"], r["worst"], r["at"], r["absolute"], r["at_absolute"], r["wrong"]]
         known = measured.get(tuple(row[:2]))
         if known is None or int(known[2]) <= int(row[2]):
             measured[tuple(row[:2])] = row
-    with open(MEASURED, "w", encoding="utf-8") as f:
+    with open(f"{HERE}/{name}", "w", encoding="utf-8") as f:
         f.write("# Written by measure.py --record: function, result, points, worst error in ulp, where, worst absolute\n"
                 "# error outside the range that counts in ulp, where, wrong results.\n")
         f.writelines("\t".join(row) + "\n" for _, row in sorted(measured.items()))
@@ -141,15 +225,17 @@ def number_of_points(text):
 
 
 def error_cell(row):
+    if row is None:
+        return "-"
     absolute = f"; elsewhere absolute {row[5]}" if float(row[5]) > 0 else ""
     wrong = f"; {row[7]} wrong" if row[7] != "0" else ""
     return f"{float(row[3]):.3f}" + absolute + wrong
 
 
 def table():
-    measured = read_measured()
-    yield "| function | file | bound | worst error | where | points |"
-    yield "|---|---|---|---|---|---|"
+    measured, theirs, counts = read_measured(), read_measured(LIBDEVICE), read_executed()
+    yield "| function | file | bound | worst error | libdevice's | instructions | libdevice's | where ours is worst | points |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     for function in functions():
         for result in "01":
             row = measured.get((function.name, result))
@@ -158,14 +244,42 @@ def table():
             part = {"0": ", sine", "1": ", cosine"}[result] if "sincos" in function.name else ""
             bound = function.bound + (f"; elsewhere absolute {function.absolute}" if function.absolute != "-" else "")
             where = row[4] if float(row[3]) > 0 else "-"
-            yield (f"| `{function.name}`{part} | {file_of(function.name)} | {bound} | {error_cell(row)} | {where} |"
-                   f" {number_of_points(row[2])} |")
+            instructions = counts.get(function.name, ("-", "-"))
+            yield (f"| `{function.name}`{part} | {file_of(function.name)} | {bound} | {error_cell(row)} |"
+                   f" {error_cell(theirs.get((function.name, result)))} | {instructions[0]} | {instructions[1]} |"
+                   f" {where} | {number_of_points(row[2])} |")
+
+
+def compared():
+    """[(function, (our error, theirs), (our instructions, theirs))] of what both libraries were measured for."""
+    ours, theirs, counts = read_measured(), read_measured(LIBDEVICE), read_executed()
+
+    def error(rows, name):
+        found = [rows[name, result] for result in "01" if (name, result) in rows]
+        return max(((float(row[3]), float(row[5])) for row in found), default=None)
+
+    errors = [(f.name, (error(ours, f.name), error(theirs, f.name)), counts.get(f.name)) for f in functions()]
+    return [row for row in errors if None not in row[1] and row[2]]
+
+
+def is_worse_in_both(row):
+    """Errors count as equal if they differ by less than 0.001 ulp, what a measurement by samples leaves open."""
+    _, (ours, theirs), (count, their_count) = row
+    return count > their_count and (ours[0] > theirs[0] + 0.001 or (ours[0] > theirs[0] - 0.001 and ours[1] > theirs[1]))
+
+
+def summary():
+    rows = compared()
+    better = sum(ours[0] < theirs[0] - 0.001 or count < their_count for _, (ours, theirs), (count, their_count) in rows)
+    worse = [f"`{row[0]}`" for row in rows if is_worse_in_both(row)]
+    return (f"Of {len(rows)} functions {better} have a smaller error than libdevice's or execute fewer instructions; "
+            f"{f'{len(worse)} are worse in both: ' + ', '.join(worse) if worse else 'none is worse in both'}.")
 
 
 def document(text):
     """The page with the table of today's measured.tsv."""
     before, rest = text.split(BEGIN)
-    return before + BEGIN + "\n" + "\n".join(table()) + "\n" + END + rest.split(END)[1]
+    return before + BEGIN + "\n" + summary() + "\n\n" + "\n".join(table()) + "\n" + END + rest.split(END)[1]
 
 
 def defined_in(library):
@@ -226,9 +340,9 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--document", action="store_true")
+    parser.add_argument("--libdevice", action="store_true")
     options = parser.parse_args()
-    with open(PAGE, encoding="utf-8") as f:
-        page = f.read()
+    page = read(PAGE)
     if options.document:
         with open(PAGE, "w", encoding="utf-8") as f:
             f.write(document(page))
@@ -236,7 +350,10 @@ def main():
     if missing():
         print(f"skipped: {missing()} is not installed")
         return 0
-    library = build_library()
+    if options.libdevice and not find_libdevice():
+        print("skipped: libdevice.10.bc is not installed")
+        return 0
+    library = build_library(find_libdevice() if options.libdevice else None)
     known = defined_in(library)
     chosen = [f for f in functions() if f.name in (options.names or known)]
     unknown = set(options.names) - {f.name for f in chosen if f.name in known}
@@ -256,7 +373,7 @@ def main():
             continue
         marks = [list(faults(function, result)) for result in results]
         if options.record:
-            record(function, results)
+            record(LIBDEVICE if options.libdevice else OURS, function, results)
         passed, failed = passed + (not any(marks)), failed + any(marks)
         for result, mark in zip(results, marks):
             if mark or not options.check:
