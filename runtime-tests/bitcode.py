@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The same module as text and as bitcode is the same IR: `run.py bitcode`.
 
-  bitcode.py [--nvmini FILE] [--every N] [--ptx N] [FILE…]
+  bitcode.py [--nvmini FILE] [--every N] [--ptx N] [--level O1] [--older] [--quiet] [FILE or FOLDER…]
 
-Each FILE (without: the samples and all text tests) is assembled by every llvm-as that is installed;
-llvm-dis of the same version makes the text that belongs to the bitcode. `nvmini print` of both must
-be the same bytes, apart from the line with the file's name. Of every Nth module (--ptx) the PTX at
--O2 must be the same too. Where pointers are typed, LLVM prints named types in an order that depends
+Each FILE, or module of a FOLDER (without: the samples and all text tests), is assembled by every
+llvm-as that is installed; llvm-dis of the same version makes the text that belongs to the bitcode.
+`nvmini print` of both must be the same bytes, apart from the line with the file's name. Of every
+Nth module (--ptx) the PTX at --level must be the same too. With --older, modules of LLVM 19 are
+rewritten for LLVM 14 to 16: opaque pointers, and attributes by their older names. With --quiet, only
+sums are printed. Where pointers are typed, LLVM prints named types in an order that depends
 on pointees, which nvmini does not keep: there these lines are compared without their order. A
 module that LLVM does not assemble, or whose text from llvm-dis nvmini refuses, neither passes nor
 fails: their numbers are printed.
@@ -27,6 +29,14 @@ LOST_BY_LLVM = {"align-largest.nvir": 99, "knobs.nvir": 13, "ipsccp-flow.nvir": 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
+# Attributes of newer versions by their older names; without one they are left out.
+OLDER_WORDS = {
+    "memory(none)": "readnone", "memory(argmem: readwrite)": "argmemonly", "memory(argmem: read)": "argmemonly readonly",
+    "memory(argmem: write)": "argmemonly writeonly", "memory(inaccessiblemem: readwrite)": "inaccessiblememonly",
+    "memory(inaccessiblemem: write)": "inaccessiblememonly writeonly", " dead_on_unwind ": " ", " writable ": " "}
+LAST_OLDER, FIRST_OPAQUE, LAST_TYPED = 16, 14, 14
+
+
 def assemblers():
     """(version, llvm-as, llvm-dis) of every installed LLVM, the newest first."""
     found = {}
@@ -44,6 +54,13 @@ def output(command):
     return run.stdout if run.returncode == 0 else None
 
 
+def modules(path):
+    """The files of a folder, or the file."""
+    if not os.path.isdir(path):
+        return [path]
+    return sorted(f for kind in ("ll", "nvir") for f in glob.glob(f"{path}/*.{kind}"))
+
+
 def comparable(text, typed):
     """The lines to compare: without names of files; those of types in order, if pointers are typed."""
     lines = [l for l in text.split(b"\n") if not l.startswith((b"; ModuleID", b"source_filename"))]
@@ -59,37 +76,55 @@ def first_difference(a, b):
 
 
 class Comparison:
-    def __init__(self, nvmini, folder):
-        self.nvmini, self.folder, self.passed, self.failed = nvmini, folder, 0, 0
+    def __init__(self, arguments, folder):
+        self.arguments, self.folder, self.passed, self.failed = arguments, folder, 0, 0
         self.not_assembled, self.text_refused = 0, 0
 
     def fail(self, name, why):
         self.failed += 1
-        print(f"{name}: {why}")
+        if not self.arguments.quiet:
+            print(f"{name}: {why}", flush=True)
 
     def compare(self, name, version, forms, command):
         """Whether the command's output is the same for both forms; None if the text is refused."""
-        text, bitcode = (output([self.nvmini, *command, f]) for f in forms)
+        text, bitcode = (output([self.arguments.nvmini, *command, f]) for f in forms)
         if text is None:
             return None
         if bitcode is None:
             self.fail(name, f"LLVM {version}: `nvmini {command[0]}` refuses the bitcode")
             return False
-        typed = int(version.split(".")[0]) < 15
+        typed = int(version.split(".")[0]) <= LAST_TYPED
         a, b = comparable(text, typed), comparable(bitcode, typed)
         if a != b:
             self.fail(name, f"LLVM {version}: `nvmini {command[0]}` differs\n{first_difference(a, b)}")
         return a == b
 
-    def check(self, name, assembler, ptx):
+    def assemble(self, name, assembler, bitcode, text):
+        """Writes both forms; whether that version can."""
         version, llvm_as, llvm_dis = assembler
+        source, options, major = name, [], int(version.split(".")[0])
+        if self.arguments.older and major <= LAST_OLDER:
+            source = os.path.join(self.folder, "older.ll")
+            with open(name, encoding="utf-8", errors="surrogateescape") as file:
+                words = file.read()
+            for new, old in OLDER_WORDS.items():
+                words = words.replace(new, old)
+            with open(source, "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(words)
+            options = ["-opaque-pointers"] if FIRST_OPAQUE <= major < LAST_OLDER else []
+        return (output([llvm_as, *options, source, "-o", bitcode]) is not None and
+                output([llvm_dis, *options, bitcode, "-o", text]) is not None)
+
+    def check(self, name, assembler, ptx):
+        version = assembler[0]
         bitcode, text = os.path.join(self.folder, "m.bc"), os.path.join(self.folder, "m.ll")
-        if output([llvm_as, name, "-o", bitcode]) is None or output([llvm_dis, bitcode, "-o", text]) is None:
+        if not self.assemble(name, assembler, bitcode, text):
             self.not_assembled += 1
             return
         same = self.compare(name, version, (text, bitcode), ["print"])
         if same and ptx:
-            same = self.compare(name, version, (text, bitcode), ["compile", "--cpu", "sm_90a", "-O2", "-o", "-"]) is not False
+            command = ["compile", "--cpu", "sm_90a", "-" + self.arguments.level, "-o", "-"]
+            same = self.compare(name, version, (text, bitcode), command) is not False
         self.passed += same is True
         self.text_refused += same is None
 
@@ -105,22 +140,25 @@ def main():
     parser.add_argument("--nvmini", default=os.path.join(ROOT, "build", "nvmini"))
     parser.add_argument("--every", type=int, default=1, help="take every Nth file only")
     parser.add_argument("--ptx", type=int, default=10, help="compare the PTX of every Nth file; 0: of none")
+    parser.add_argument("--level", default="O2", help="of the PTX")
+    parser.add_argument("--older", action="store_true", help="rewrite modules of LLVM 19 for LLVM 14 to 16")
+    parser.add_argument("--quiet", action="store_true", help="print sums only")
     parser.add_argument("files", nargs="*")
     arguments = parser.parse_args()
     found = assemblers()
     if not found:
         print("skipped: no llvm-as is installed")
         return 0
-    files = (arguments.files or tests())[::arguments.every]
+    files = ([f for path in arguments.files for f in modules(path)] or tests())[::arguments.every]
     with tempfile.TemporaryDirectory() as folder:
         for assembler in found:
-            c = Comparison(arguments.nvmini, folder)
+            c = Comparison(arguments, folder)
             for i, name in enumerate(files):
                 if int(assembler[0].split(".")[0]) <= LOST_BY_LLVM.get(os.path.basename(name), 0):
                     continue
                 c.check(name, assembler, arguments.ptx and i % arguments.ptx == 0)
             print(f"LLVM {assembler[0]}: {c.passed} modules are equal, {c.failed} differ; not counted: "
-                  f"{c.not_assembled} that it does not assemble, {c.text_refused} that nvmini refuses as text")
+                  f"{c.not_assembled} that it does not assemble, {c.text_refused} that nvmini refuses as text", flush=True)
             arguments.total = [x + y for x, y in zip(getattr(arguments, "total", [0, 0]), (c.passed, c.failed))]
     print(f"bitcode: {arguments.total[0]} passed, {arguments.total[1]} failed")
     return 1 if arguments.total[1] else 0
