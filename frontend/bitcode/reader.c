@@ -20,8 +20,12 @@ bool reader_unsupported(struct reader *r, const char *what) {
   return fail(r, DIAG_BITCODE_UNSUPPORTED, what);
 }
 
+/* Real modules have 0.2 parts a byte. Chains of insertvalue, which state a struct of hundreds of
+ * members with each instruction of five bytes, have 100. */
+enum { FREE_PARTS = 1 << 16, PARTS_A_BYTE = 256 };
+
 uint64_t reader_text_limit(const struct reader *r) {
-  uint64_t limit = (UINT64_C(1) << 24) + r->bits.length * 8;
+  uint64_t limit = FREE_PARTS + r->bits.length * PARTS_A_BYTE;
   return limit < UINT32_MAX ? limit : UINT32_MAX;
 }
 

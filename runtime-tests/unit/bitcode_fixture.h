@@ -86,13 +86,33 @@ static inline void read_stream(struct result *x, const struct writer *w) {
   read_bytes(x, w->bytes, w->at / 8);
 }
 
-/* Types 0: i32, 1: void, 2: label; then `more`. */
+/* Closes the module and reads the stream; valid until the next call. */
+static inline const struct result *read_module(struct writer *w, uint64_t module) {
+  static struct result x;
+  close_block(w, module, WIDTH);
+  read_stream(&x, w);
+  return &x;
+}
+
+/* Types 0: i32, 1: void, 2: label; the block remains open for more. */
 static inline uint64_t open_types(struct writer *w) {
   uint64_t types = open_inner(w, TYPES);
   RECORD(w, 7, 32);
   EMPTY(w, 2);
   EMPTY(w, 5);
   return types;
+}
+
+/* Declares void (i32) as type 3 and such a function as value 0; opens its body of one block, where
+ * value 1 is the argument. */
+static inline uint64_t open_body(struct writer *w) {
+  uint64_t types = open_types(w);
+  RECORD(w, 21, 0, 1, 0);
+  close_inner(w, types);
+  RECORD(w, 8, 3, 0, 0, 0, 0, 0, 0, 0);
+  uint64_t body = open_inner(w, FUNCTION);
+  RECORD(w, 1, 1);
+  return body;
 }
 
 #endif
