@@ -292,6 +292,7 @@ $B/unit/%: runtime-tests/unit/%.c $(UNIT_HELPERS) $B/libinternal.a
 	$(Q)$(CC) $(NVM_CFLAGS) -UNDEBUG -Wno-switch-enum -MMD -MP -MF $@.d -MT $@ -o $@ $< $(UNIT_HELPERS) \
 	  $(if $(findstring nvvm,$*),$(COMPAT_OBJECTS)) $B/libinternal.a $(LDFLAGS) $(if $(findstring mpfr,$*),$(MPFR)) -lcmocka -lpthread -lm
 $B/unit/test_libnvvm: $(COMPAT_OBJECTS)
+$B/unit/test_libnvvm: LDFLAGS += -Wl,--wrap=realloc
 
 # The examples of embedding, against each public library alone.
 EMBED_PROGRAMS := $B/embed-static $B/embed-shared $B/embed_run-static $B/embed_run-shared

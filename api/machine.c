@@ -66,6 +66,12 @@ static enum nvm_status list_kernels(struct nvmini_machine *m) {
   return m->kernels ? NVM_OK : NVM_OUT_OF_MEMORY;
 }
 
+/* Whether there was no memory for an allocation of the kernel, or for the finding's message. */
+static bool is_without_memory(const struct sim *sim) {
+  const struct sim_finding *f = sim_found(sim);
+  return f->kind == SIM_MEMORY || f->message.length == 0;
+}
+
 /* A finding of the load as a diagnostic, at its line of the source if it is known. */
 static void report_load(const struct sim *sim, const struct nvmini_module *m,
                         struct diag_sink *sink) {
@@ -83,7 +89,10 @@ static enum nvmini_status finish(struct nvmini_machine *machine, struct nvmini_m
                                  struct arena *arena, struct diag_sink *sink,
                                  enum nvm_status status, struct nvmini_machine **out) {
   if (status == NVM_OK) status = list_kernels(machine);
-  else if (status == NVM_REFUSED && sink->error_count == 0) report_load(machine->sim, m, sink);
+  else if (status == NVM_REFUSED && sink->error_count == 0) {
+    if (is_without_memory(machine->sim)) status = NVM_OUT_OF_MEMORY;
+    else report_load(machine->sim, m, sink);
+  }
   enum nvmini_status result = report_finish(machine->context, m, arena, sink, status);
   if (result == NVMINI_OK) *out = machine;
   else nvmini_unload(machine);
@@ -221,7 +230,8 @@ enum nvmini_status nvmini_launch(struct nvmini_machine *machine,
   sim_output_taken(machine->sim);
   if (launch->count) sim_each_count(sim_counted(machine->sim), launch->count, launch->user);
   if (status == NVM_OK) return NVMINI_OK;
-  if (status == NVM_REFUSED) report_finding(machine, launch);
-  bool memory = status != NVM_REFUSED || sim_found(machine->sim)->kind == SIM_MEMORY;
-  return memory ? report_out_of_memory(machine->context, NULL) : NVMINI_REFUSED;
+  if (status != NVM_REFUSED || is_without_memory(machine->sim))
+    return report_out_of_memory(machine->context, NULL);
+  report_finding(machine, launch);
+  return NVMINI_REFUSED;
 }

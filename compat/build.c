@@ -3,17 +3,7 @@
 #include "api/module.h"
 #include "compat/program.h"
 #include "ir/module_flags.h"
-
-enum stage { STAGE_PARSE, STAGE_VERIFY, STAGE_LINK, STAGE_COMPILE };
-
-struct build {
-  struct _nvvmProgram *program;
-  struct nvmini_context *context;
-  struct nvmini_module **modules; /* as the inputs; NULL: not parsed yet */
-  enum stage stage;
-  const char *name;   /* of the module in work; NULL: of all, linked */
-  nvvmResult refused; /* the code for invalid IR */
-};
+#include "target/triple.h"
 
 /* ---- The log ---- */
 
@@ -131,25 +121,32 @@ static nvvmResult load(struct build *b, uint32_t i) {
   return result_of(b, nvmini_check(b->modules[i]));
 }
 
-/* Links all modules into module `into`. A library may need another, added earlier or later: as many
- * rounds as libraries are enough. */
+/* Links all modules into module `into`. */
 static nvvmResult link_all(struct build *b, uint32_t into) {
   const uint32_t count = b->program->inputs.count;
   const struct program_input *inputs = b->program->inputs.data;
   struct nvmini_module *whole = b->modules[into];
   enum nvmini_status status = NVMINI_OK;
-  uint32_t libraries = 0;
+  bool has_libraries = false;
   b->stage = STAGE_LINK;
   for (uint32_t i = 0; i < count && status == NVMINI_OK; i++) {
     b->name = inputs[i].name;
-    libraries += inputs[i].is_library;
+    has_libraries |= inputs[i].is_library;
     if (i != into && !inputs[i].is_library) status = nvmini_link(whole, b->modules[i]);
   }
-  for (uint32_t n = 0; n < libraries * count && status == NVMINI_OK; n++) {
-    b->name = inputs[n % count].name;
-    if (inputs[n % count].is_library) status = nvmini_link_library(whole, b->modules[n % count]);
-  }
+  if (status == NVMINI_OK && has_libraries) status = build_link_lazy(b, whole);
   return result_of(b, status);
+}
+
+static nvvmResult check_layout(struct build *b, const struct nvm_module *m) {
+  struct nvm_text triple = module_text(m, m->triple);
+  unsigned bits = triple_pointer_bits(triple.bytes, triple.length);
+  if (module_text(m, m->layout_text).length == 0) {
+    textbuf_puts(start_message(b), ": DataLayoutError: Data Layout string is empty");
+    return b->refused;
+  }
+  if (bits == 0 || bits == layout_pointer_bits(&m->layout, 0)) return NVVM_SUCCESS;
+  return refuse(b, "data layout and triple have pointers of different sizes");
 }
 
 /* Parses and links; *whole is the program. */
@@ -163,9 +160,7 @@ static nvvmResult make_module(struct build *b, uint32_t into, struct nvmini_modu
   *whole = b->modules[into];
   b->name = count == 1 ? b->program->inputs.data[into].name : NULL;
   const struct nvm_module *m = module_of_handle(*whole);
-  if (module_text(m, m->layout_text).length > 0) return NVVM_SUCCESS;
-  textbuf_puts(start_message(b), ": DataLayoutError: Data Layout string is empty");
-  return b->refused;
+  return check_layout(b, m);
 }
 
 /* libNVVM's warning: no call can inline a kernel. */
@@ -226,5 +221,7 @@ nvvmResult build_program(struct _nvvmProgram *p, int count, const char **options
   if (b.context && b.modules) result = run(&b, into, count, options, to_ptx);
   nvmini_destroy(b.context);
   arena_free(&arena);
-  return p->log_arena.failed ? NVVM_ERROR_OUT_OF_MEMORY : result;
+  if (p->log_arena.failed) result = NVVM_ERROR_OUT_OF_MEMORY;
+  if (to_ptx && result != NVVM_SUCCESS) p->result = (struct nvm_text){NULL, 0};
+  return result;
 }

@@ -34,8 +34,25 @@ struct _nvvmProgram {
 
 /* ---- build.c ---- */
 
+enum stage { STAGE_PARSE, STAGE_VERIFY, STAGE_LINK, STAGE_COMPILE };
+
+/* A verification or compilation in work. */
+struct build {
+  struct _nvvmProgram *program;
+  struct nvmini_context *context;
+  struct nvmini_module **modules; /* as the inputs; NULL: not parsed yet */
+  enum stage stage;
+  const char *name;   /* of the module in work; NULL: of all, linked */
+  nvvmResult refused; /* the code for invalid IR */
+};
+
 /* Compiles the program into its result, or verifies it if not `to_ptx`. The log is set. */
 nvvmResult build_program(struct _nvvmProgram *p, int count, const char **options, bool to_ptx);
+
+/* ---- lazy.c ---- */
+
+/* Links what `whole` needs of the libraries among the modules. b->name is that of the last one. */
+enum nvmini_status build_link_lazy(struct build *b, struct nvmini_module *whole);
 
 /* ---- options.c ---- */
 

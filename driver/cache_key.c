@@ -63,25 +63,13 @@ static bool print_key(const struct sha256 *common, const struct options *o, cons
   return true;
 }
 
-/* False after a message about an option. */
-static bool check_options(const struct options *o) {
-  enum option_id failed;
-  struct render render = render_start(false);
-  struct nvmini_context *context = nvmini_create(NULL, 0);
-  if (context == NULL) return false;
-  nvmini_on_diagnostic(context, render_diagnostic, &render);
-  enum nvmini_status status = options_set_library(o, context, &failed);
-  nvmini_destroy(context);
-  return status == NVMINI_OK;
-}
-
 int cache_key_print(const struct options *o) {
   struct sha256 s = sha256_start();
-  if (!check_options(o)) return EXIT_USAGE;
+  int status = jobs_check_options(o);
+  if (status != EXIT_DONE) return status;
   add_text(&s, nvmini_version());
   add_text(&s, NVMINI_IDENTITY);
   if (!add_options(&s, o)) return EXIT_REFUSED;
-  int status = EXIT_DONE;
   for (int i = 0; i < o->operand_count; i++)
     if (!print_key(&s, o, o->operands[i])) status = EXIT_REFUSED;
   return status;

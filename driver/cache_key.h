@@ -4,8 +4,8 @@
 
 #include "driver/options.h"
 
-/* Prints one key a line, for each input in order. The library's options are checked as `compile`
- * checks them; inputs are read but not parsed. Returns the exit status. */
+/* Prints one key a line, for each input in order. The options are checked as `compile` checks
+ * them; inputs are read but not parsed. Returns the exit status. */
 int cache_key_print(const struct options *o);
 
 #endif

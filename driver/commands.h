@@ -13,6 +13,10 @@ int jobs_check(const struct options *o);
 int jobs_print(const struct options *o);
 int jobs_link(const struct options *o);
 
+/* Makes a context with the options that a job has, as `compile` starts. EXIT_DONE, or the status
+ * after a message. */
+int jobs_check_options(const struct options *o);
+
 /* Links the libraries that --link names into `module`, in that order; errors go to the context's
  * callback, or to standard error. Returns the exit status. */
 int jobs_link_libraries(const struct options *o, struct nvmini_context *context,

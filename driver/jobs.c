@@ -127,6 +127,13 @@ static int start(struct job *j, const struct options *o) {
   return status == EXIT_DONE ? set_options(j) : status;
 }
 
+int jobs_check_options(const struct options *o) {
+  struct job j;
+  int status = start(&j, o);
+  nvmini_destroy(j.context);
+  return status;
+}
+
 /* Checks the module against --triple. */
 static int check_triple(struct job *j) {
   const char *triple = j->options->values[OPTION_TRIPLE];

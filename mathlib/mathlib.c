@@ -33,18 +33,26 @@ struct selection {
 static const char *item_name(const struct mathlib_item *i) { return mathlib_bytes + i->name; }
 static const char *item_type(const struct mathlib_item *i) { return mathlib_bytes + i->type; }
 
+/* How "@item" compares with "@" and the name, as strcmp() does. */
+static int compare_symbol(const char *item, struct nvm_text name) {
+  struct nvm_text other = text_of(item + 1);
+  size_t common = other.length < name.length ? other.length : name.length;
+  int order = *item - '@';
+  if (order == 0) order = memcmp(other.bytes, name.bytes, common);
+  if (order == 0) order = (other.length > name.length) - (other.length < name.length);
+  return order;
+}
+
 /* The public function of this name, or NULL. */
 static const struct mathlib_item *find(struct nvm_text name) {
   uint32_t low = 0, high = MATHLIB_ITEMS;
   if (!text_begins(name, "__nv_")) return NULL;
   while (low < high) {
     uint32_t middle = (low + high) / 2;
-    struct nvm_text other = text_of(item_name(&mathlib_items[middle]) + 1);
-    size_t common = other.length < name.length ? other.length : name.length;
-    int order = memcmp(other.bytes, name.bytes, common);
-    if (order == 0 && other.length == name.length)
-      return mathlib_items[middle].is_public ? &mathlib_items[middle] : NULL;
-    if (order < 0 || (order == 0 && other.length < name.length)) low = middle + 1;
+    const struct mathlib_item *item = &mathlib_items[middle];
+    int order = compare_symbol(item_name(item), name);
+    if (order == 0) return item->is_public ? item : NULL;
+    if (order < 0) low = middle + 1;
     else high = middle;
   }
   return NULL;

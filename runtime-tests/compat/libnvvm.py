@@ -221,6 +221,11 @@ row("triple `x86_64-pc-linux-gnu`", lambda l: checked(Program(l).add(MODULE.repl
     "add 0; verify 6; compile 9", "add 0; verify 6; compile 0", NEWER)
 row("no data layout", lambda l: checked(Program(l).add(TRIPLE + KERNEL + VERSION)).log("Data Layout string is empty"),
     "add 0; verify 6; compile 9; log Data Layout string is empty")
+row("a data layout with 32-bit pointers, triple `nvptx64-nvidia-cuda`",
+    lambda l: checked(Program(l).add(MODULE.replace("e-p:64:64:64", "e-p:32:32:32"))), "add 0; verify 6; compile 9", "add 0; verify 0; compile 0",
+    "the original does not compare them")
+row("a data layout with `i64:32:32`", lambda l: checked(Program(l).add(MODULE.replace("i64:64:64", "i64:32:32"))), "add 0; verify 0; compile 0",
+    "add 0; verify 6; compile 9", "the original takes no other alignment than the usual one")
 row("LLVM's short data layout", lambda l: checked(Program(l).add(SHORT_LAYOUT + TRIPLE + KERNEL + VERSION)), "add 0; verify 0; compile 0")
 row("pointers of 32 bits", lambda l: checked(Program(l).add(MODULE.replace("p:64:64:64", "p:32:32:32").replace("nvptx64", "nvptx"))),
     "add 0; verify 0; compile 0")

@@ -5,8 +5,11 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -41,38 +44,57 @@ static void add(nvvmProgram p, const char *text, int lazily) {
   memset(module, 'x', sizeof module); /* the caller's buffer is not used any more */
 }
 
-static char *result_of(nvvmProgram p) {
+typedef nvvmResult get_size(nvvmProgram, size_t *);
+typedef nvvmResult get_text(nvvmProgram, char *);
+
+static char *text_of(nvvmProgram p, get_size *get_size, get_text *get_text) {
   size_t size = 0;
-  assert_int_equal(nvvmGetCompiledResultSize(p, &size), NVVM_SUCCESS);
+  assert_int_equal(get_size(p, &size), NVVM_SUCCESS);
   char *text = malloc(size);
   assert_non_null(text);
-  assert_int_equal(nvvmGetCompiledResult(p, text), NVVM_SUCCESS);
+  assert_int_equal(get_text(p, text), NVVM_SUCCESS);
   assert_int_equal(strlen(text) + 1, size);
   return text;
 }
 
-static char *log_of(nvvmProgram p) {
-  size_t size = 0;
-  assert_int_equal(nvvmGetProgramLogSize(p, &size), NVVM_SUCCESS);
-  char *text = malloc(size);
-  assert_non_null(text);
-  assert_int_equal(nvvmGetProgramLog(p, text), NVVM_SUCCESS);
-  assert_int_equal(strlen(text) + 1, size);
-  return text;
+static char *result_of(nvvmProgram p) {
+  return text_of(p, nvvmGetCompiledResultSize, nvvmGetCompiledResult);
+}
+
+static char *log_of(nvvmProgram p) { return text_of(p, nvvmGetProgramLogSize, nvvmGetProgramLog); }
+
+/* A program of one module. */
+static nvvmProgram start(const char *text) {
+  nvvmProgram p = NULL;
+  assert_int_equal(nvvmCreateProgram(&p), NVVM_SUCCESS);
+  add(p, text, 0);
+  return p;
+}
+
+static void end(nvvmProgram p) {
+  assert_int_equal(nvvmDestroyProgram(&p), NVVM_SUCCESS);
+  assert_null(p);
+}
+
+/* Compiles, and ends the program; its log. */
+static char *log_of_compilation(nvvmProgram p, nvvmResult expected) {
+  assert_int_equal(nvvmCompileProgram(p, 0, NULL), expected);
+  char *log = log_of(p), *ptx = result_of(p);
+  assert_int_equal(*ptx == '\0', expected != NVVM_SUCCESS);
+  free(ptx);
+  end(p);
+  return log;
 }
 
 /* The PTX of kernel and library. */
 static char *compile_once(const char *arch) {
-  nvvmProgram p = NULL;
   const char *options[] = {arch, "-opt=3"};
-  assert_int_equal(nvvmCreateProgram(&p), NVVM_SUCCESS);
-  add(p, kernel, 0);
+  nvvmProgram p = start(kernel);
   assert_int_equal(nvvmVerifyProgram(p, 2, options), NVVM_SUCCESS);
   add(p, library, 1);
   assert_int_equal(nvvmCompileProgram(p, 2, options), NVVM_SUCCESS);
   char *ptx = result_of(p);
-  assert_int_equal(nvvmDestroyProgram(&p), NVVM_SUCCESS);
-  assert_null(p);
+  end(p);
   return ptx;
 }
 
@@ -87,49 +109,66 @@ static void test_library_is_linked(void **state) {
 
 static void test_errors_of_two_modules(void **state) {
   (void)state;
-  nvvmProgram p = NULL;
-  assert_int_equal(nvvmCreateProgram(&p), NVVM_SUCCESS);
-  add(p, kernel, 0);
+  nvvmProgram p = start(kernel);
   add(p, "define void @f() {\n  ret void\n}\ndefine void @k() {\n  ret void\n}\n", 0);
-  assert_int_equal(nvvmCompileProgram(p, 0, NULL), NVVM_ERROR_COMPILATION);
-  char *log = log_of(p);
+  char *log = log_of_compilation(p, NVVM_ERROR_COMPILATION);
   assert_non_null(strstr(log, "module.ll (8, 12): link error"));
   free(log);
-  char *ptx = result_of(p);
-  assert_string_equal(ptx, "");
-  free(ptx);
-  assert_int_equal(nvvmDestroyProgram(&p), NVVM_SUCCESS);
 }
 
 /* An error that only code generation finds, in the second of two modules: no wrong place. */
 static void test_errors_after_linking(void **state) {
   (void)state;
-  nvvmProgram p = NULL;
-  assert_int_equal(nvvmCreateProgram(&p), NVVM_SUCCESS);
-  add(p, kernel, 0);
+  nvvmProgram p = start(kernel);
   add(p,
       "declare void @llvm.nvvm.barrier.cluster.arrive()\n"
       "define void @f() {\n  call void @llvm.nvvm.barrier.cluster.arrive()\n  ret void\n}\n",
       0);
   assert_int_equal(nvvmVerifyProgram(p, 0, NULL), NVVM_SUCCESS);
-  assert_int_equal(nvvmCompileProgram(p, 0, NULL), NVVM_ERROR_COMPILATION);
-  char *log = log_of(p);
+  char *log = log_of_compilation(p, NVVM_ERROR_COMPILATION);
   assert_int_equal(strncmp(log, "error: ", strlen("error: ")), 0);
   assert_non_null(strstr(log, "in function 'f'"));
   free(log);
-  assert_int_equal(nvvmDestroyProgram(&p), NVVM_SUCCESS);
 }
+
+static const char noinline_kernel[] = "define ptx_kernel void @k() noinline {\n  ret void\n}\n";
 
 static void test_kernels_cannot_be_noinline(void **state) {
   (void)state;
-  nvvmProgram p = NULL;
-  assert_int_equal(nvvmCreateProgram(&p), NVVM_SUCCESS);
-  add(p, "define ptx_kernel void @k() noinline {\n  ret void\n}\n", 0);
-  assert_int_equal(nvvmCompileProgram(p, 0, NULL), NVVM_SUCCESS);
-  char *log = log_of(p);
+  char *log = log_of_compilation(start(noinline_kernel), NVVM_SUCCESS);
   assert_string_equal(log, "module.ll: warning: overriding noinline attribute of kernel 'k'");
   free(log);
-  assert_int_equal(nvvmDestroyProgram(&p), NVVM_SUCCESS);
+}
+
+static void link_chain(int length) {
+  char text[256];
+  nvvmProgram p = start(
+      "declare float @f0(float)\n"
+      "define ptx_kernel void @k(ptr %p, float %x) {\n"
+      "  %y = call float @f0(float %x)\n  store float %y, ptr %p\n  ret void\n}\n");
+  for (int k = length - 1; k >= 0; k--) {
+    snprintf(text, sizeof text,
+             "declare float @f%d(float)\n"
+             "define float @f%d(float %%x) noinline {\n"
+             "  %%y = call float @f%d(float %%x)\n  ret float %%y\n}\n",
+             k + 1, k, k + 1);
+    add(p, text, 1);
+  }
+  assert_int_equal(nvvmCompileProgram(p, 0, NULL), NVVM_SUCCESS);
+  char *ptx = result_of(p);
+  assert_non_null(strstr(ptx, ".extern .func"));
+  free(ptx);
+  end(p);
+}
+
+/* Each lazy module needs the one added before it: time goes with their number, not its square. */
+static void test_chain_of_lazy_modules(void **state) {
+  (void)state;
+  clock_t begin = clock();
+  link_chain(250);
+  clock_t first = clock() - begin;
+  link_chain(1000);
+  assert_true(clock() - begin - first < 10 * first);
 }
 
 /* Bitcode, cut anywhere, is refused; nothing else happens. */
@@ -145,7 +184,34 @@ static void test_bitcode_is_cut(void **state) {
     assert_int_equal(nvvmAddModuleToProgram(p, exact, length, NULL), NVVM_SUCCESS);
     free(exact);
     assert_int_equal(nvvmVerifyProgram(p, 0, NULL), NVVM_ERROR_INVALID_IR);
-    assert_int_equal(nvvmDestroyProgram(&p), NVVM_SUCCESS);
+    end(p);
+  }
+}
+
+/* The linker replaces the library's realloc() by this one (Makefile). */
+static _Thread_local long requests_left = -1; /* before the one that is refused; -1: none is */
+void *__real_realloc(void *memory, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes) {
+  if (requests_left >= 0 && requests_left-- == 0) return NULL;
+  return __real_realloc(memory, bytes);
+}
+
+/* Any request is refused, also one of the log: no result. */
+static void test_result_is_empty_without_memory(void **state) {
+  (void)state;
+  bool refused = true;
+  for (long n = 0; refused; n++) {
+    nvvmProgram p = start(noinline_kernel);
+    requests_left = n;
+    nvvmResult status = nvvmCompileProgram(p, 0, NULL);
+    refused = requests_left < 0;
+    requests_left = -1;
+    size_t size = 0;
+    assert_int_equal(nvvmGetCompiledResultSize(p, &size), NVVM_SUCCESS);
+    if (status == NVVM_SUCCESS) assert_true(size > 1);
+    else assert_int_equal(size, 1);
+    end(p);
   }
 }
 
@@ -180,7 +246,9 @@ int main(void) {
                                      cmocka_unit_test(test_errors_of_two_modules),
                                      cmocka_unit_test(test_errors_after_linking),
                                      cmocka_unit_test(test_kernels_cannot_be_noinline),
+                                     cmocka_unit_test(test_chain_of_lazy_modules),
                                      cmocka_unit_test(test_bitcode_is_cut),
+                                     cmocka_unit_test(test_result_is_empty_without_memory),
                                      cmocka_unit_test(test_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "nvmini.h"
+#include "runtime-tests/unit/failing_allocator.h"
 
 /* scale: data[tid] *= factor. spin: endless. print: vprintf("hi"). */
 static const char program[] =
@@ -404,25 +405,6 @@ static void test_compiled_module(void **state) {
   end(&f);
 }
 
-/* An allocator that refuses its `left`-th request and all after it, and counts what is held. */
-struct failing {
-  long left;
-  size_t held;
-};
-
-static void *failing_resize(void *state, void *memory, size_t old_bytes, size_t new_bytes) {
-  struct failing *f = state;
-  if (new_bytes == 0) {
-    free(memory);
-    f->held -= old_bytes;
-    return NULL;
-  }
-  if (new_bytes > old_bytes && f->left-- <= 0) return NULL;
-  void *result = realloc(memory, new_bytes);
-  if (result != NULL) f->held += new_bytes - old_bytes;
-  return result;
-}
-
 /* Parses, loads, and runs `scale`; whether that went to the end. */
 static bool run_with(const struct nvmini_allocator *a, const char *ptx, size_t length) {
   struct fixture f = {.context = nvmini_create(a, 0)};
@@ -464,6 +446,37 @@ static void test_failing_allocator(void **state) {
   end(&f);
 }
 
+/* Parses and runs `scale` on more threads than it has data for: a finding with its message, or out
+ * of memory. */
+static bool find_with(const struct nvmini_allocator *a) {
+  struct fixture f = {.context = nvmini_create(a, 0)};
+  float *data;
+  if (f.context == NULL) return false;
+  enum nvmini_status status = nvmini_set_option(f.context, "--cpu=sm_80");
+  if (status == NVMINI_OK)
+    status = nvmini_parse(f.context, program, sizeof program - 1, "t", &f.module);
+  if (status == NVMINI_OK) status = nvmini_load(f.module, &f.machine);
+  if (status == NVMINI_OK) status = scale(&f, 5, &data, false);
+  assert_int_equal(f.seen.findings, status == NVMINI_REFUSED);
+  if (status == NVMINI_REFUSED) assert_string_not_equal(f.seen.message, "");
+  else assert_int_equal(status, NVMINI_OUT_OF_MEMORY);
+  nvmini_unload(f.machine);
+  nvmini_release(f.module);
+  nvmini_destroy(f.context);
+  return status == NVMINI_REFUSED;
+}
+
+static void test_finding_without_memory(void **state) {
+  (void)state;
+  bool done = false;
+  for (long n = 0; !done; n++) {
+    struct failing f = {n, 0};
+    struct nvmini_allocator a = {failing_resize, &f};
+    done = find_with(&a);
+    assert_int_equal(f.held, 0);
+  }
+}
+
 static void test_memory_limit(void **state) {
   (void)state;
   struct nvmini_context *c = nvmini_create(NULL, 1000000);
@@ -493,6 +506,7 @@ int main(void) {
       cmocka_unit_test(test_bad_ptx),
       cmocka_unit_test(test_compiled_module),
       cmocka_unit_test(test_failing_allocator),
+      cmocka_unit_test(test_finding_without_memory),
       cmocka_unit_test(test_memory_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

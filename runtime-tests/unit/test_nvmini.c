@@ -1,6 +1,7 @@
 /* The public API: options in both spellings, diagnostics with ranges, memory limit, an allocator
  * that fails at the n-th call. */
 #include "nvmini.h"
+#include "runtime-tests/unit/failing_allocator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -248,25 +249,6 @@ static void test_memory_limit(void **state) {
   nvmini_release(m);
   nvmini_destroy(c);
   free(big);
-}
-
-/* An allocator that refuses its `left`-th request and all after it, and counts what is held. */
-struct failing {
-  long left;
-  size_t held;
-};
-
-static void *failing_resize(void *state, void *memory, size_t old_bytes, size_t new_bytes) {
-  struct failing *f = state;
-  if (new_bytes == 0) {
-    free(memory);
-    f->held -= old_bytes;
-    return NULL;
-  }
-  if (new_bytes > old_bytes && f->left-- <= 0) return NULL;
-  void *result = realloc(memory, new_bytes);
-  if (result != NULL) f->held += new_bytes - old_bytes;
-  return result;
 }
 
 /* Compiles with the allocator; whether that went to the end. */
