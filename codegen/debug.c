@@ -8,8 +8,9 @@ struct debug_state {
   uint32_t *file_numbers;            /* by metadata node: its .file number; 0: none yet */
   VEC(uint32_t) inlined_numbers;     /* by string: 1 + its index in inlined_names; 0: none */
   VEC(struct nvm_str) inlined_names; /* of functions, for .loc */
-  const struct nvm_function *f;      /* in which the last .loc was written, */
-  struct nvm_meta location;          /* and its location */
+  const struct nvm_function *f;      /* of the last location, */
+  struct nvm_meta location;          /* which is this */
+  bool silent;                       /* f's compile unit has `emissionKind: NoDebug` */
 };
 
 /* "directory/filename", or the name alone where it begins at the root. */
@@ -116,12 +117,24 @@ static struct debug_state *state_of(struct lower *l) {
   return l->debug = d->file_numbers ? d : NULL;
 }
 
+/* Whether the function's compile unit is for remarks only; LLVM asks the subprogram too. */
+static bool is_without_debug(const struct nvm_function *f) {
+  const struct nvm_module *m = f->module;
+  struct nvm_str dbg = strtab_find(&m->strings, "dbg", strlen("dbg"));
+  if (!dbg.index) return false;
+  const struct meta_node *subprogram =
+      meta_as_node(&m->metadata, module_attachment(m, f->symbol.attachments, dbg));
+  const struct meta_node *unit = subprogram ? debug_node(m, subprogram, "unit") : NULL;
+  return unit && text_is(debug_word(m, unit, "emissionKind"), "NoDebug");
+}
+
 void debug_write_location(struct lower *l, struct nvm_inst_id i) {
   struct nvm_meta location = l->f->locations.data[i.index];
   struct debug_state *d = state_of(l);
   if (!d || location.index == 0 || (d->f == l->f && location.index == d->location.index)) return;
+  if (d->f != l->f) d->silent = is_without_debug(l->f);
   d->f = l->f;
   d->location = location;
   const struct meta_node *n = meta_as_node(&l->module->metadata, location);
-  if (n) write_place(l, n, 0);
+  if (n && !d->silent) write_place(l, n, 0);
 }

@@ -18,6 +18,11 @@ struct nvm_text debug_text(const struct nvm_module *m, const struct meta_node *n
   return item->kind == META_STRING ? module_text(m, item->str) : (struct nvm_text){"", 0};
 }
 
+struct nvm_text debug_word(const struct nvm_module *m, const struct meta_node *n, const char *key) {
+  const struct meta_item *item = meta_item(&m->metadata, field(m, n, key));
+  return item->kind == META_WORD ? module_text(m, item->str) : (struct nvm_text){"", 0};
+}
+
 const struct meta_node *debug_node(const struct nvm_module *m, const struct meta_node *n,
                                    const char *key) {
   return meta_as_node(&m->metadata, field(m, n, key));
