@@ -197,7 +197,9 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
 
 enum nvm_status function_lower(struct lower *l, struct nvm_function *f) {
   struct ptx_function pf;
-  if (!legalize_function(f, l->target->optimization_level > 0) || !begin_function(l, f, &pf))
+  bool optimizes = l->target->optimization_level > 0;
+  if (!legalize_function(f, optimizes) ||
+      (optimizes && !legalize_loaded_bytes(f, &l->function_arena)) || !begin_function(l, f, &pf))
     return NVM_OUT_OF_MEMORY;
   const bool *rolled = find_rolled_loops(l);
   if (!rolled) return NVM_OUT_OF_MEMORY;

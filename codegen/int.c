@@ -190,8 +190,21 @@ static bool lower_joined_halves(struct lower *l, const struct nvm_inst *i) {
   return true;
 }
 
+/* An xor of a predicate with true. */
+static bool lower_inversion(struct lower *l, const struct nvm_inst *i) {
+  nvm_u128 flipped;
+  if (i->op != OP_XOR || !type_equal(i->type, TYPE_I1) ||
+      !const_is_int(l->module, inst_operand(l->f, i, 1), &flipped) || flipped == 0)
+    return false;
+  emit2(l, PTX_NOT, PTX_MODS(PTX_MOD_PRED), ptx_r(value_result(l, l->inst)[0]),
+        value_operand(l, inst_operand(l->f, i, 0), 0));
+  return true;
+}
+
 void int_lower_binary(struct lower *l, const struct nvm_inst *i) {
-  if (float_lower_fused(l, i) || lower_wide_product(l, i) || lower_joined_halves(l, i)) return;
+  if (float_lower_fused(l, i) || lower_wide_product(l, i) || lower_joined_halves(l, i) ||
+      lower_inversion(l, i))
+    return;
   struct part_range parts = part_list(l, i->type);
   const struct ptx_reg *to = value_result(l, l->inst);
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1);

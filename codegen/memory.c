@@ -40,6 +40,10 @@ struct access {
   bool is_signed;   /* a load that sign-extends */
 };
 
+static uint16_t access_type(const struct access *a, const struct part *p) {
+  return a->is_signed ? mod_signed(part_store_bytes(p) * 8) : memory_type(p);
+}
+
 /* `.volatile.global.v4.f32` */
 static void emit_access(const struct access *a, int64_t offset, uint16_t type,
                         const struct ptx_operand *values, uint32_t count) {
@@ -129,8 +133,7 @@ static void load_part(const struct access *a, const struct part *p, int64_t offs
     if (!part_is_full(p)) emit_copy(l, to.reg, whole);
     else emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(p)), to, whole);
   } else {
-    uint16_t type = a->is_signed ? mod_signed(part_store_bytes(p) * 8) : memory_type(p);
-    emit_access(a, offset, type, &to, 1);
+    emit_access(a, offset, access_type(a, p), &to, 1);
   }
 }
 
@@ -307,7 +310,7 @@ static void access_value(struct access a, struct nvm_type type, const struct ptx
     n = run_length(&a, parts, k, &words);
     if (words) access_words(&a, p->offset, values + k, words);
     else if (n == 1) access_part(&a, p, p->offset, values[k]);
-    else emit_access(&a, p->offset, memory_type(p), values + k, n);
+    else emit_access(&a, p->offset, access_type(&a, p), values + k, n);
   }
 }
 

@@ -292,17 +292,17 @@ struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_i
   return converts && is_folded ? unconverted(l, v) : v;
 }
 
-/* Scalars of up to 64 bits only: one register. */
+/* Scalars and lanes of up to 64 bits only: one register each, up to four of them. */
 static void select_extending_load(struct lower *l, const struct nvm_inst *extension) {
+  enum { MOST_LANES = 4 };
   struct nvm_value v = inst_operand(l->f, extension, 0);
   const struct nvm_inst *load = value_inst(l->f, v);
-  if (!load || load->op != OP_LOAD || !is_read_once(l, v) ||
-      part_list(l, extension->type).count != 1)
-    return;
+  if (!load || load->op != OP_LOAD || !is_read_once(l, v)) return;
   struct memory_access how = memory_access_unpack(load->aux);
   struct part_range parts = part_list(l, load->type);
-  const struct part *p = parts.count == 1 ? part_at(l, parts, 0) : NULL;
-  if (p && p->kind == PART_INT && (p->bits == 8 || p->bits == 16) && how.ordering == ORDER_NONE &&
+  const struct part *p = parts.count <= MOST_LANES ? part_at(l, parts, 0) : NULL;
+  if (p && p->kind == PART_INT && (p->bits == 8 || (p->bits == 16 && parts.count == 1)) &&
+      parts.count == part_list(l, extension->type).count && how.ordering == ORDER_NONE &&
       is_aligned(l, load->type, how, p->bits / 8u))
     selection_of(l, load)->coalesced_with = (uint32_t)(extension - l->f->insts.data);
 }

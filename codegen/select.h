@@ -16,7 +16,7 @@
  *   right by 32 or more, or 32-bit by 16
  *   or of an extended integer and        `folded` bit of the operand that is the low half: a mov
  *   one shifted to the other half        joins the two
- *   extended load of 8 or 16 bits        `coalesced_with` of the load is the zext or sext: the
+ *   extended load of 8 or 16 bits, or    `coalesced_with` of the load is the zext or sext: the
  *                                        access extends
  *   insertvalue into a dying aggregate   `coalesced_with` is the aggregate: changed in place
  *   alloca, constant gep, cast to the    the pointer's address is another base plus an offset

@@ -10,6 +10,8 @@ enum nvm_status function_lower(struct lower *l, struct nvm_function *f);
 /* Replaces operands that are, or contain, constant expressions by instructions; if it optimizes, a
  * 64-bit remainder by its quotient. */
 bool legalize_function(struct nvm_function *f, bool optimizes);
+/* Extends vectors of bytes where they are loaded if all their lanes are extended alike. */
+bool legalize_loaded_bytes(struct nvm_function *f, struct arena *arena);
 /* Replaces the target of an alias of an alias by the final target; once for the module. */
 void legalize_aliases(struct nvm_module *m);
 

@@ -54,6 +54,7 @@ enum { RULE_BOOL_LIKE = 64, RULE_TYPE_BOOL = 128 };
   W(NONNEG, 1)       /* register; here and below: known bits */                       \
   W(NONZERO, 1)                                                                       \
   W(DEFINED, 1)                                                                       \
+  W(FOLLOWS, 2)  /* register, register: the first is poison only if the second is */  \
   W(DISJOINT, 2) /* register, register */                                             \
   W(REQUIRE, 0)  /* number: not 0 */                                                  \
   /* Numbers, zero above their width. */                                              \

@@ -219,6 +219,8 @@ static bool is_defined(const struct combiner *k, struct nvm_value v, uint32_t de
     enum rule_class class = class_of_constant(k->m, v);
     return class == CLASS_INT || class == CLASS_FLOAT;
   }
+  if (value_kind(v) == VALUE_ARG)
+    return function_parameter_attribute(k->f, value_index(v), ATTR_NOUNDEF);
   if (value_kind(v) != VALUE_INST) return false;
   const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
   switch ((enum op)i->op) {
@@ -246,6 +248,41 @@ static bool is_defined(const struct combiner *k, struct nvm_value v, uint32_t de
   return true;
 }
 
+/* Whether i is poison if one of its operands is. */
+static bool propagates_poison(const struct nvm_inst *i) {
+  bool is_cast = i->op == OP_ZEXT || i->op == OP_SEXT || i->op == OP_TRUNC;
+  return (i->op >= OP_FIRST_INT && i->op <= OP_LAST_INT) || i->op == OP_ICMP || i->op == OP_FCMP ||
+         is_cast;
+}
+
+enum { MAX_POISON_DEPTH = 3 };
+
+/* Whether c is poison if v is. */
+static bool is_poisoned_by(const struct combiner *k, struct nvm_value c, struct nvm_value v,
+                           uint32_t depth) {
+  if (value_equal(c, v)) return true;
+  const struct nvm_inst *i = value_inst(k->f, c);
+  if (!i || depth >= MAX_POISON_DEPTH || !(propagates_poison(i) || i->op == OP_SELECT))
+    return false;
+  uint32_t count = i->op == OP_SELECT ? 1 : i->operand_count;
+  for (uint32_t n = 0; n < count; n++)
+    if (is_poisoned_by(k, inst_operand(k->f, i, n), v, depth + 1)) return true;
+  return false;
+}
+
+/* Whether v is poison only if c is: v makes none, and what it is made of follows c. */
+static bool follows(const struct combiner *k, struct nvm_value v, struct nvm_value c,
+                    uint32_t depth) {
+  if (is_poisoned_by(k, c, v, 0) || is_defined(k, v, 0)) return true;
+  const struct nvm_inst *i = value_inst(k->f, v);
+  if (!i || depth >= MAX_POISON_DEPTH || i->flags || !propagates_poison(i) ||
+      (i->op >= OP_SHL && i->op <= OP_ASHR))
+    return false;
+  for (uint32_t n = 0; n < i->operand_count; n++)
+    if (!follows(k, inst_operand(k->f, i, n), c, depth + 1)) return false;
+  return true;
+}
+
 /* --- Programs --- */
 
 static bool check(struct matcher *m, enum rule_word word, const uint16_t *a) {
@@ -269,6 +306,7 @@ static bool check(struct matcher *m, enum rule_word word, const uint16_t *a) {
     case RULE_NONNEG: return known_bits_nonnegative(known_of(m, a[0]));
     case RULE_NONZERO: return known_of(m, a[0]).one != 0;
     case RULE_DEFINED: return is_defined(m->k, value_of(m, a[0]), 0);
+    case RULE_FOLLOWS: return follows(m->k, value_of(m, a[0]), value_of(m, a[1]), 0);
     case RULE_DISJOINT: return is_disjoint(known_of(m, a[0]), known_of(m, a[1]));
     case RULE_REQUIRE: return m->numbers[--m->number_count] != 0;
     default: return false;

@@ -198,7 +198,7 @@ class Instance:
         return set(names(n.flags)).union(*(names(f[0]) for f, has in self.chosen.items() if has and f[1] >> n.reg & 1))
 
     def facts(self, reg):
-        return [c for c in self.rule.checks if c[0] in ("ZERO", "NONNEG", "NONZERO", "DEFINED") and
+        return [c for c in self.rule.checks if c[0] in ("ZERO", "NONNEG", "NONZERO", "DEFINED", "FOLLOWS") and
                 self.rule.nodes[c[1]].kind == "value" and self.first(c[1]) == reg]
 
     def masks(self, reg):
@@ -285,7 +285,7 @@ class Instance:
 
     def known(self, reg):
         term, t = f"%a{reg}", self.types[reg]
-        if any(c[0] == "DEFINED" for c in self.facts(reg)):
+        if any(c[0] in ("DEFINED", "FOLLOWS") for c in self.facts(reg)):
             term = self.add(f"freeze {show(t)} {term}")
         for op, mask in self.masks(reg):
             term = self.add(f"{op} {show(t)} {term}, {literal(t, mask, mask)}")

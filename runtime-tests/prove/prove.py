@@ -335,6 +335,8 @@ def promises(e, rule, left_out=()):
             out.append(fact(e, c, *value(c[1])))
         elif c[0] == "DEFINED":
             out.append(f"(not {value(c[1])[1]})")
+        elif c[0] == "FOLLOWS":
+            out.append(f"(=> {value(c[1])[1]} {value(c[2])[1]})")
         elif c[0] == "DISJOINT":
             (a, p), (b, q) = value(c[1]), value(c[2])
             out.append(f"(or {p} {q} (= (bvand {a} {b}) {bv(0, e.types[c[1]][2])}))")

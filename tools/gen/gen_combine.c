@@ -137,6 +137,7 @@ static const struct shape shapes[] = {
     {"nonneg", "NONNEG", NULL, KIND_VALUE, 1, false},
     {"nonzero", "NONZERO", NULL, KIND_VALUE, 1, false},
     {"defined", "DEFINED", NULL, KIND_VALUE, 1, false},
+    {"follows", "FOLLOWS", NULL, KIND_VALUE, 2, false},
     {"disjoint", "DISJOINT", NULL, KIND_VALUE, 2, false},
     {"bool", "BOOL", NULL, KIND_TYPE, 1, false},
     {"wide", "WIDE", NULL, KIND_TYPE, 1, false},
@@ -634,7 +635,8 @@ static void check_node(const struct node *n) {
 
 static void check_value(const struct node *n) {
   const struct node *variables[2] = {NULL, NULL};
-  int count = n->shape == find_shape("disjoint") ? 2 : 1;
+  bool is_pair = n->shape == find_shape("disjoint") || n->shape == find_shape("follows");
+  int count = is_pair ? 2 : 1;
   for (int k = 0; k < count; k++) {
     variables[k] = is_constant(n->args[k]) ? NULL : find_variable(n->args[k]->name);
     if (!variables[k]) gen_fail("the operands of '%s' must be variables", n->shape->keyword);
