@@ -92,7 +92,7 @@ COMPAT_SOURCES := $(wildcard compat/*.c)
 # tools/gen/gen_NAME*.c, with what generators share, become build/gen/bin/gen_NAME and runs as
 # `gen_NAME TABLE build/gen`, or, where it knows requirements by name, `gen_NAME TABLE NAMES build/gen`.
 
-GENERATORS := target intrinsics ptx combine mathlib
+GENERATORS := target intrinsics ptx combine mathlib explain
 GENERATOR_target := tools/gen/gen_target.c target/nvptx.def
 GENERATES_target := nvptx_tables.h nvptx_tables.inc
 GENERATOR_intrinsics := tools/gen/gen_intrinsics.c ir/intrinsics.def target/nvptx.def
@@ -103,6 +103,10 @@ GENERATOR_combine := tools/gen/gen_combine.c opt/scalar/combine.rules
 GENERATES_combine := combine.inc
 GENERATOR_mathlib := tools/gen/gen_mathlib.c mathlib/functions.txt $(sort $(wildcard mathlib/*.nvir))
 GENERATES_mathlib := mathlib.inc
+# The scripts of the page are one script, in this order.
+EXPLAIN_SCRIPTS := base text diff lines trace card passes layout flow code plans remarks registers run main
+GENERATOR_explain := tools/gen/gen_explain.c $(wildcard $(addprefix driver/explain/,page.html page.css $(addsuffix .js,$(EXPLAIN_SCRIPTS))))
+GENERATES_explain := explain_page.inc
 
 # A generator without its source or table is left out.
 present = $(if $(word 2,$(wildcard $(GENERATOR_$1))),$1)
@@ -217,7 +221,7 @@ $(eval $(call grammar_rules,frontend,parser,lexer))
 $(eval $(call grammar_rules,ptx,ptx_parser,ptx_lexer))
 
 # The sum of the sources, for cache keys. It changes only if they do.
-IDENTITY_SOURCES := Makefile $(sort $(foreach d,$(LIBRARY_FOLDERS) driver driver/reduce include tools/gen,$(wildcard $d/*.*)))
+IDENTITY_SOURCES := Makefile $(sort $(foreach d,$(LIBRARY_FOLDERS) driver driver/reduce driver/explain include tools/gen,$(wildcard $d/*.*)))
 $G/bin/gen_identity: tools/gen/gen_identity.c driver/sha256.c driver/sha256.h | $G/bin
 	@echo '  GEN $@'
 	$(Q)$(CC) $(GENERATOR_FLAGS) -o $@ $<

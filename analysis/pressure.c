@@ -110,6 +110,7 @@ static void count_block(struct counter *c, struct nvm_block b) {
   for (struct nvm_inst_id i = function_block(c->f, b)->last; !inst_is_none(i);
        i = function_inst(c->f, i)->previous) {
     if (function_inst(c->f, i)->op == OP_PHI) break;
+    if (c->p->after) c->p->after[i.index] = live;
     live = live - c->made[i.index] + c->dies[i.index];
     if (live > most) most = live;
   }

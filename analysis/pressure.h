@@ -14,6 +14,8 @@ struct pressure {
   uint32_t *out;    /* by block: registers live at its end */
   uint32_t *most;   /* by block: the maximum between two of its instructions */
   uint32_t highest; /* the maximum of all blocks */
+  uint32_t *after;  /* by instruction, if the caller passes an array of zeros: registers live after
+                       it; 0 for phis. NULL: not wanted */
 };
 
 /* Registers that a value takes: i64 and pointers 2, predicates none, two 16-bit lanes of a

@@ -12,6 +12,7 @@ int jobs_compile(const struct options *o);
 int jobs_check(const struct options *o);
 int jobs_print(const struct options *o);
 int jobs_link(const struct options *o);
+int jobs_explain(const struct options *o);
 
 /* Makes a context with the options that a job has, as `compile` starts. EXIT_DONE, or the status
  * after a message. */
@@ -27,6 +28,11 @@ int jobs_file_failed(const struct render *how, const char *shown, struct file_er
 
 /* run.c: executes a kernel in the simulator. */
 int run_command(const struct options *o);
+struct explain;
+/* Executes the PTX of a recording, if the options or the source (`nvmini-run:`) say how, and
+ * records counts, a trace of one thread, and a finding if there is one. Returns the exit status. */
+int run_profile(const struct options *o, const char *path, struct nvmini_text source,
+                struct explain *e);
 
 /* tables.c: prints the compiler's tables. */
 int tables_ops(const struct options *o);

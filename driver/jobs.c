@@ -3,6 +3,7 @@
 #include "driver/cache_key.h"
 #include "driver/commands.h"
 #include "driver/demands.h"
+#include "driver/explain/explain.h"
 #include "driver/files.h"
 #include "driver/outputs.h"
 #include "driver/remarks.h"
@@ -416,4 +417,102 @@ int jobs_compile(const struct options *o) {
   }
   remarks_end(&remarks);
   return status;
+}
+
+/* ---- explain ---- */
+
+static enum nvmini_status report_no_memory(void) {
+  fputs("nvmini: error: out of memory\n", stderr);
+  return NVMINI_OUT_OF_MEMORY;
+}
+
+/* The level as the user wrote it, without dashes. */
+static const char *level_text(const struct options *o) {
+  const char *level = "O3";
+  for (int i = 0; i < o->given_count; i++) {
+    enum option_id id = o->given[i].id;
+    if (id >= OPTION_O0 && id <= OPTION_OZ) level = options_name(id) + 1;
+    if (id == OPTION_OFC) level = "Ofc";
+    if (id == OPTION_PASSES) return "passes";
+  }
+  return level;
+}
+
+/* Without a CPU of the command line or the module, the default of `run`. */
+static int choose_explained_cpu(struct job *j, struct explain *e) {
+  struct demands_cpu named = demands_cpu(j->module);
+  const char *cpu = j->options->values[OPTION_CPU];
+  e->cpu = cpu ? text_of(cpu) : (struct nvm_text){named.cpu.bytes, named.cpu.length};
+  if (cpu || e->cpu.length) return choose_cpu(j);
+  e->cpu = text_of("sm_90a");
+  return exit_status(nvmini_set_option(j->context, "--cpu=sm_90a"));
+}
+
+/* Writes one page for each function, and index.html, into the folder. */
+static int save_pages(struct job *j, struct explain *e, const char *folder) {
+  if (!outputs_make_folder(j->options))
+    return jobs_file_failed(&j->render, folder, (struct file_error){DIAG_FILE_UNWRITABLE, errno});
+  int status = EXIT_DONE;
+  for (uint32_t k = 0; k <= e->functions.count && status == EXIT_DONE; k++) {
+    bool is_index = k == e->functions.count;
+    if (!is_index && !e->functions.data[k].is_final) continue;
+    struct textbuf out, path;
+    struct arena arena;
+    arena_init(&arena, nvm_default_allocator);
+    textbuf_init(&out, &arena);
+    textbuf_init(&path, &arena);
+    textbuf_format(&path, "%s/%t", folder,
+                   is_index ? text_of("index.html") : explain_page_name(e, k));
+    textbuf_char(&path, '\0');
+    if (is_index) explain_write_index(e, &out);
+    else explain_write_page(e, k, &out);
+    bool failed = e->arena.failed || arena.failed;
+    status = failed ? exit_status(report_no_memory())
+                    : save_as(j, path.bytes, &(struct nvm_text){out.bytes, out.length}, 1);
+    arena_free(&arena);
+  }
+  return status;
+}
+
+enum { LARGE_PAGE = 20 << 20 };
+
+static int save_explanation(struct job *j, struct explain *e) {
+  const char *path = options_value(j->options, OPTION_OUTPUT);
+  bool json = strcmp(options_value(j->options, OPTION_EXPLAIN_FORMAT), "json") == 0;
+  struct textbuf out;
+  if (!json && outputs_is_folder(j->options)) return save_pages(j, e, path);
+  textbuf_init(&out, &e->arena);
+  if (json) explain_write_json(e, EXPLAIN_NONE, &out);
+  else explain_write_page(e, EXPLAIN_NONE, &out);
+  if (e->arena.failed) return exit_status(report_no_memory());
+  if (!json && out.length > LARGE_PAGE)
+    fprintf(stderr,
+            "nvmini: note: the page has %zu MB; `-o FOLDER/` writes one page per function\n",
+            out.length >> 20);
+  return save_as(j, path, &(struct nvm_text){out.bytes, out.length}, 1);
+}
+
+static int explain_job(struct job *j, struct explain *e) {
+  e->input = text_of(j->shown);
+  e->level = text_of(level_text(j->options));
+  int status = choose_explained_cpu(j, e);
+  if (status == EXIT_DONE) status = jobs_link_libraries(j->options, j->context, j->module);
+  if (status == EXIT_DONE) status = exit_status(explain_compile(e));
+  struct nvmini_text source = reread(j);
+  if (module_is_text(j->module)) e->source = (struct nvm_text){source.bytes, source.length};
+  if (status == EXIT_DONE) status = run_profile(j->options, j->path, source, e);
+  return status == EXIT_DONE ? save_explanation(j, e) : status;
+}
+
+int jobs_explain(const struct options *o) {
+  struct job j;
+  struct explain e;
+  int status = start(&j, o);
+  if (status == EXIT_DONE) status = load(&j, o->operands[0]);
+  if (status != EXIT_DONE) return end(&j, status);
+  bool started = explain_start(&e, j.context, j.module);
+  status = started ? explain_job(&j, &e) : exit_status(report_no_memory());
+  int ended = end(&j, status);
+  explain_end(&e);
+  return ended;
 }

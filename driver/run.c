@@ -7,6 +7,7 @@
 
 #include "api/module.h"
 #include "driver/commands.h"
+#include "driver/explain/explain.h"
 #include "driver/files.h"
 #include "driver/render.h"
 #include "driver/run_buffer.h"
@@ -150,22 +151,26 @@ static const char *text_bytes(const struct run *r, struct nvm_str s) {
   return sim_text(r->sim, s).bytes;
 }
 
-static int report(const struct run *r) {
+/* One line: the finding, its thread and its place. */
+static void write_finding(const struct run *r, struct textbuf *b) {
   const struct sim_finding *f = sim_found(r->sim);
-  fprintf(stderr, "nvmini: %s: ", sim_finding_name(f->kind));
+  textbuf_format(b, "%s: ", sim_finding_name(f->kind));
   if (f->has_thread)
-    fprintf(stderr, "kernel %.*s, block (%u,%u,%u), thread (%u,%u,%u) ", text_length(r, f->kernel),
-            text_bytes(r, f->kernel), f->block[0], f->block[1], f->block[2], f->thread[0],
-            f->thread[1], f->thread[2]);
-  fprintf(stderr, "%.*s", (int)f->message.length, f->message.bytes);
-  if (f->line) {
-    fprintf(stderr, ", in %.*s, ", text_length(r, f->function), text_bytes(r, f->function));
-    fprintf(stderr, "%sline %u", r->compiled && !r->is_ir ? "PTX " : "", f->line);
-    if (f->source_line)
-      fprintf(stderr, ", %.*s:%u", text_length(r, f->source), text_bytes(r, f->source),
-              f->source_line);
-  }
-  fputc('\n', stderr);
+    textbuf_format(b, "kernel %t, block (%u,%u,%u), thread (%u,%u,%u) ",
+                   sim_text(r->sim, f->kernel), f->block[0], f->block[1], f->block[2], f->thread[0],
+                   f->thread[1], f->thread[2]);
+  textbuf_text(b, f->message);
+  if (f->line == 0) return;
+  textbuf_format(b, ", in %t, %sline %u", sim_text(r->sim, f->function),
+                 r->compiled && !r->is_ir ? "PTX " : "", f->line);
+  if (f->source_line) textbuf_format(b, ", %t:%u", sim_text(r->sim, f->source), f->source_line);
+}
+
+static int report(struct run *r) {
+  struct textbuf b;
+  textbuf_init(&b, &r->arena);
+  write_finding(r, &b);
+  fprintf(stderr, "nvmini: %.*s\n", (int)b.length, b.bytes);
   return EXIT_REFUSED;
 }
 
@@ -490,6 +495,82 @@ static int execute(struct run *r) {
     fflush(stdout);
     if (this > status) status = this;
   }
+  return status;
+}
+
+/* ---- nvmini explain ---- */
+
+enum { MAX_TRACED_STEPS = 4000 };
+
+/* Steps of the traced thread: `function:line  text`. */
+static void take_trace(void *state, struct nvm_text line) {
+  struct explain *e = state;
+  const char *colon = memchr(line.bytes, ':', line.length);
+  uint64_t number = 0;
+  if (!colon || e->run.trace.count == MAX_TRACED_STEPS) return;
+  const char *at = colon + 1;
+  char *copy = arena_copy(&e->arena, line.bytes, line.length);
+  if (!copy || !number_read(&at, UINT32_MAX, &number)) return;
+  const char *end = line.bytes + line.length;
+  while (at < end && *at == ' ') at++;
+  struct explain_trace step = {(uint32_t)number, {copy + (at - line.bytes), (size_t)(end - at)}};
+  (void)VEC_PUSH(&e->arena, &e->run.trace, step);
+}
+
+static bool is_launch_known(struct run *r, const struct options *o) {
+  char *words[MAX_WORDS];
+  return o->values[OPTION_KERNEL] || o->values[OPTION_ARG] || o->values[OPTION_GRID] ||
+         o->values[OPTION_BLOCK] || header_words(r, words, 0) > 0;
+}
+
+static int profile(struct run *r, struct explain *e) {
+  struct explain_run *out = &e->run;
+  int status = parse(r, e->ptx);
+  if (status != EXIT_DONE) return status;
+  r->sim = sim_create(nvm_default_allocator, 0);
+  if (!r->sim || sim_load(r->sim, &r->module) != NVM_OK) return refuse(r, "out of memory");
+  if ((status = choose_kernel(r)) != EXIT_DONE || (status = prepare(r)) != EXIT_DONE) return status;
+  size_t bytes = (e->ptx_lines + 1) * sizeof *out->lines;
+  out->lines = arena_alloc(&e->arena, bytes);
+  if (!out->lines) return refuse(r, "out of memory");
+  memset(out->lines, 0, bytes);
+  struct sim_launch *l = &r->launch;
+  l->count = true;
+  l->lines = out->lines;
+  l->line_count = e->ptx_lines + 1;
+  l->trace = take_trace;
+  l->trace_data = e;
+  struct textbuf finding, counts;
+  textbuf_init(&finding, &e->arena);
+  textbuf_init(&counts, &e->arena);
+  if (sim_launch(r->sim, l) != NVM_OK) write_finding(r, &finding);
+  sim_print_counts(sim_counted(r->sim), true, &counts);
+  out->done = true;
+  out->kernel =
+      (struct nvm_text){arena_copy(&e->arena, l->kernel.bytes, l->kernel.length), l->kernel.length};
+  out->finding = (struct nvm_text){finding.bytes, finding.length};
+  out->counts = (struct nvm_text){counts.bytes, counts.length};
+  memcpy(out->grid, l->grid, sizeof out->grid);
+  memcpy(out->block, l->block, sizeof out->block);
+  return e->arena.failed ? refuse(r, "out of memory") : EXIT_DONE;
+}
+
+int run_profile(const struct options *o, const char *path, struct nvmini_text source,
+                struct explain *e) {
+  struct run *r = calloc(1, sizeof *r);
+  if (!r) return EXIT_REFUSED;
+  r->path = path;
+  r->file.bytes = (char *)(uintptr_t)source.bytes;
+  r->file.length = source.length;
+  arena_init(&r->arena, nvm_default_allocator);
+  int status = EXIT_DONE;
+  if (is_launch_known(r, o)) {
+    r->options = own_options(r, o);
+    status = r->options ? profile(r, e) : EXIT_USAGE;
+  }
+  sim_destroy(r->sim);
+  arena_free(&r->arena);
+  free(r);
   return status;
 }
 

@@ -435,6 +435,21 @@ def step_bitcode():
     return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
 
 
+def step_explain():
+    """nvmini explain: the JSON of all samples against its schema and what other commands print, default and ASan build"""
+    count = Count()
+    for variant in ("default", "asan"):
+        program = f"{folder_of(variant)}/nvmini"
+        if not make(variant, program):
+            return Count(failed=1)
+        status, output = run_program([sys.executable, "runtime-tests/explain/check_explain.py", "--nvmini", f"{ROOT}/{program}"], 600)
+        numbers = re.search(r"(\d+) passed, (\d+) failed", output)
+        if status != 0 or not numbers:
+            print(output[-6000:])
+        count += Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
+    return count
+
+
 def step_libnvvm():
     """libnvvm.so.4: every row of docs/libnvvm.md, and the same rows of NVIDIA's where it is installed"""
     if not make("default", "all"):
@@ -501,7 +516,7 @@ STEPS = {
     "build": step_build, "lint": step_lint, "readme": step_readme, "seeds": step_seeds, "unit": step_unit, "threads": step_threads,
     "embed": step_embed, "python": step_python, "install": step_install, "dist": step_dist, "check": step_check, "everyway": step_everyway,
     "check-checking": step_check_checking,
-    "check-asan": step_check_asan, "samples": step_samples, "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm,
+    "check-asan": step_check_asan, "samples": step_samples, "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "explain": step_explain,
     "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }

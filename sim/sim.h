@@ -78,6 +78,14 @@ struct sim_counts {
   struct sim_space_counts space[SIM_SPACE_COUNT];
 };
 
+/* What a line of PTX did in a launch. */
+struct sim_line_counts {
+  uint64_t warps, threads; /* executions; threads that executed it: guarded off ones do not count */
+  uint64_t diverged;       /* divergent branches */
+  uint64_t bytes, sectors; /* loaded and stored; sectors of 32 bytes that they touch */
+  uint64_t conflicts;      /* replays of accesses to shared memory */
+};
+
 struct sim_launch {
   struct nvm_text kernel;
   uint32_t grid[3], block[3];   /* the grid counts blocks, also with clusters */
@@ -89,7 +97,10 @@ struct sim_launch {
   uint64_t step_limit;  /* instructions of all threads together; 0: none */
   uint64_t stack_bytes; /* local memory of a thread; 0: 512 KiB */
   bool check_uninitialized, check_races, check_division;
-  bool count;           /* all of struct sim_counts */
+  bool count; /* all of struct sim_counts */
+  /* NULL, or `line_count` counters by line of the text, which are added to; needs `count`. */
+  struct sim_line_counts *lines;
+  uint32_t line_count;
   bool random_schedule; /* from `seed`: which warp runs, how long, with which of its lanes */
   uint64_t seed;
   /* NULL: no trace. Receives a line for each instruction of one thread, without line end. */

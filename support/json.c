@@ -111,6 +111,12 @@ void json_unsigned(struct json_writer *w, uint64_t value) {
   w->comma = true;
 }
 
+void json_signed(struct json_writer *w, int64_t value) {
+  separate(w);
+  textbuf_signed(w->out, value);
+  w->comma = true;
+}
+
 void json_bool(struct json_writer *w, bool value) {
   separate(w);
   textbuf_puts(w->out, value ? "true" : "false");

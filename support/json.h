@@ -38,6 +38,7 @@ void json_key(struct json_writer *w, const char *key);
 void json_string(struct json_writer *w, struct nvm_text text);
 void json_puts(struct json_writer *w, const char *text);
 void json_unsigned(struct json_writer *w, uint64_t value);
+void json_signed(struct json_writer *w, int64_t value);
 void json_bool(struct json_writer *w, bool value);
 
 /* A key and its value. */

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Prints the lines of each folder, and of the core: what the compiler itself consists of, tables
-# included, generators excluded. The budget is 57,000.
+# included, generators and the bitcode reader excluded. The budget is 57,000.
 set -eu
 cd "$(dirname "$0")/.."
 core="support ir analysis target frontend ptx opt codegen api include"
-others="mathlib sim driver tools samples runtime-tests"
+others="frontend/bitcode mathlib sim driver tools samples runtime-tests"
 
 # count FOLDER: lines of its tracked text files.
 count() {
@@ -14,10 +14,11 @@ count() {
 sum=0
 for folder in $core; do
   lines=$(count "$folder")
+  [ "$folder" != frontend ] || lines=$((lines - $(count frontend/bitcode)))
   sum=$((sum + lines))
-  printf '%-14s %7d\n' "$folder" "$lines"
+  printf '%-16s %7d\n' "$folder" "$lines"
 done
-printf '%-14s %7d\n' core "$sum"
+printf '%-16s %7d\n' core "$sum"
 for folder in $others; do
-  printf '%-14s %7d\n' "$folder" "$(count "$folder")"
+  printf '%-16s %7d\n' "$folder" "$(count "$folder")"
 done

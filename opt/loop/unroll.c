@@ -539,7 +539,7 @@ static bool keep_full_loops_rolled(struct unroller *u) {
   uint32_t most = tgt_limit(u->env->target->cpu, TGT_LIMIT_REGISTERS_PER_THREAD) - FEW_REGISTERS +
                   (uint32_t)u->env->knobs->value[KNOB_REG_TARGET_ADJUST],
            all = 0, enough = 8 * most;
-  struct pressure p;
+  struct pressure p = {0};
   const struct loops *l = &u->nest.loops;
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i)

@@ -5,7 +5,7 @@
 
 struct sample {
   struct loop_sample s;
-  struct pressure p;
+  struct pressure p = {0};
 };
 
 static struct sample sample(const char *text) {

@@ -121,7 +121,20 @@ static bool branch_diverges(struct warp *w, const struct inst *in, uint32_t mask
   return false;
 }
 
-void count_instruction(struct warp *w, const struct inst *in, uint32_t mask, uint32_t all) {
+static uint64_t all_bytes(const struct sim_counts *c) {
+  uint64_t sum = 0;
+  for (int k = 0; k < SIM_SPACE_COUNT; k++) sum += c->space[k].load_bytes + c->space[k].store_bytes;
+  return sum;
+}
+
+static uint64_t all_sectors(const struct sim_counts *c) {
+  uint64_t sum = 0;
+  for (int k = 0; k < SIM_SPACE_COUNT; k++)
+    if (k != SIM_SHARED) sum += c->space[k].sectors;
+  return sum;
+}
+
+static void count_execution(struct warp *w, const struct inst *in, uint32_t mask, uint32_t all) {
   struct sim_counts *c = &w->sim->counts;
   c->by_class[in->issue] += evalint_popcount(32, all);
   if (in->kind == INST_BRANCH || in->kind == INST_BRANCH_TABLE) {
@@ -132,4 +145,21 @@ void count_instruction(struct warp *w, const struct inst *in, uint32_t mask, uin
   if (in->kind == INST_BARRIER) c->barriers++;
   if (in->kind == INST_MEMORY || in->run == exec_memory_load_kernel_param)
     count_memory(w, in, mask);
+}
+
+void count_instruction(struct warp *w, const struct inst *in, uint32_t mask, uint32_t all) {
+  const struct sim_launch *l = w->sim->launch;
+  if (!l->lines || in->line >= l->line_count) {
+    count_execution(w, in, mask, all);
+    return;
+  }
+  const struct sim_counts before = w->sim->counts, *after = &w->sim->counts;
+  count_execution(w, in, mask, all);
+  struct sim_line_counts *line = &l->lines[in->line];
+  line->warps++;
+  line->threads += evalint_popcount(32, mask);
+  line->diverged += after->diverged - before.diverged;
+  line->bytes += all_bytes(after) - all_bytes(&before);
+  line->sectors += all_sectors(after) - all_sectors(&before);
+  line->conflicts += after->bank_conflicts - before.bank_conflicts;
 }

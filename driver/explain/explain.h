@@ -1,0 +1,126 @@
+/* What one compilation did to each function, recorded while it runs and written as JSON, alone or
+ * inside an HTML page. docs/explain.md describes both.
+ *
+ * A recording listens to the callbacks of the public API. The text of a function is stored when a
+ * pass changed it; facts about its last text are computed just before code generation, which
+ * consumes the IR. To make texts comparable, unnamed values and blocks get numbers as names once
+ * and keep them: `%12` is the same value in every text. Names do not influence the PTX.
+ *
+ * All memory is of `arena`; its `failed` says that memory ran out. */
+#ifndef NVM_DRIVER_EXPLAIN_H
+#define NVM_DRIVER_EXPLAIN_H
+
+#include "api/module.h"
+#include "ir/function.h"
+#include "nvmini.h"
+#include "sim/sim.h"
+#include "support/json.h"
+#include "support/vec.h"
+
+enum { EXPLAIN_NONE = -1 };
+
+/* A pass that ran, and the function's text after it. */
+struct explain_step {
+  struct nvm_text pass;
+  uint32_t text; /* index */
+};
+
+/* An instruction of the last text. */
+struct explain_inst {
+  uint32_t line; /* of the text, from 1; 0: unknown */
+  bool has_result;
+  struct nvm_text members;   /* JSON, without braces */
+  struct nvm_text registers; /* PTX registers of the result: `%f1, %f2` */
+};
+
+/* A line of PTX, without its line end. */
+struct explain_ptx {
+  struct nvm_text text;
+  uint32_t ir;     /* line of the last text; 0: unknown */
+  uint32_t source; /* line of its `.loc`; 0: none */
+  int32_t file;    /* index of explain.files, or EXPLAIN_NONE */
+};
+
+struct explain_function {
+  struct nvm_text name;
+  bool is_kernel, is_final; /* is_final: still defined before code generation */
+  uint32_t threads;         /* of a block, by launch bounds; 0: unknown */
+  uint32_t next_number;     /* of unnamed values */
+  VEC(struct nvm_text) texts;
+  VEC(struct explain_step) steps;
+  VEC(struct nvm_text) plans;
+  struct textbuf remarks; /* JSON objects, separated by commas */
+  struct nvm_text graph;  /* JSON: the members `blocks` and `loops` */
+  VEC(struct explain_inst) insts;
+  VEC(struct explain_ptx) ptx;
+  uint32_t ptx_begin; /* line in the PTX, from 1; 0: not there */
+};
+
+/* A step of the traced thread. */
+struct explain_trace {
+  uint32_t line; /* of the PTX */
+  struct nvm_text text;
+};
+
+struct explain_run {
+  bool done;
+  struct nvm_text kernel, finding; /* finding: empty if there was none */
+  uint32_t grid[3], block[3];
+  struct nvm_text counts;        /* JSON object */
+  struct sim_line_counts *lines; /* by line of the PTX; explain.ptx_lines + 1 of them */
+  VEC(struct explain_trace) trace;
+};
+
+struct explain_file {
+  struct nvm_text name, path;
+};
+
+/* A block whose name is another one while its function is printed. */
+struct renamed_block {
+  struct nvm_block block;
+  struct nvm_str name;
+};
+
+struct explain {
+  struct arena arena;
+  struct nvmini_context *context;
+  struct nvmini_module *module;
+  struct nvm_text input; /* the name of the input */
+  struct nvm_text source;
+  struct nvm_text cpu, level;
+  struct strtab names; /* of functions; function_of[name] - 1 is the index */
+  VEC(uint32_t) function_of;
+  VEC(struct explain_function) functions;
+  uint32_t planned; /* index of the function of the last plan */
+  VEC(struct explain_file) files;
+  VEC(struct renamed_block) renamed; /* record.c */
+  struct nvm_text ptx;               /* as `nvmini compile` writes it */
+  uint32_t ptx_lines;
+  struct explain_run run;
+};
+
+/* record.c: an empty recording of a module that was parsed in `context`, whose callbacks for
+ * dumps, plans, remarks and changes it takes over. False when out of memory. */
+bool explain_start(struct explain *e, struct nvmini_context *context, struct nvmini_module *module);
+/* Compiles the module with the context's options and records it. */
+enum nvmini_status explain_compile(struct explain *e);
+void explain_end(struct explain *e);
+/* The index of a source file, added if it is new. */
+int32_t explain_file(struct explain *e, struct nvm_text directory, struct nvm_text name);
+
+/* facts.c: blocks, loops and instructions of f as code generation gets it. */
+void explain_facts(struct explain *e, struct explain_function *x, const struct nvm_function *f);
+
+/* ptx_lines.c: splits the PTX, whose comments say which instruction each line comes from, and
+ * removes these comments. */
+void explain_split_ptx(struct explain *e, struct nvm_text ptx);
+
+/* write.c: the JSON and the page, of all functions or of one (an index, or EXPLAIN_NONE). */
+void explain_write_json(struct explain *e, int64_t only, struct textbuf *out);
+void explain_write_page(struct explain *e, int64_t only, struct textbuf *out);
+
+/* pages.c: the file name of a function's page; the page that lists them. */
+struct nvm_text explain_page_name(struct explain *e, uint32_t function);
+void explain_write_index(struct explain *e, struct textbuf *out);
+
+#endif

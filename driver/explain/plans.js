@@ -1,0 +1,94 @@
+/* The Vectorizer tab: the price of each factor as a table, the winner marked, and the plans. */
+
+const PRICE_LINE = /^VF=(\d+),UF=(\d+): (.*)$/;
+
+/* The prices of a plan text: {iterations, rows: [{vf, uf, perIteration, isChosen, cells}], names} */
+function parsePrices(text) {
+  const result = { iterations: "", rows: [], names: [] };
+  text.split("\n").forEach((line) => {
+    const head = /^Costs for (.+) iterations/.exec(line);
+    if (head) result.iterations = head[1];
+    const match = PRICE_LINE.exec(line);
+    if (match) result.rows.push(parsePrice(result.names, match));
+  });
+  return result;
+}
+
+function parsePrice(names, match) {
+  const row = { vf: +match[1], uf: +match[2], cells: {}, isChosen: /\(chosen\)/.test(match[3]), perIteration: NaN, note: "" };
+  const [facts, rest] = match[3].split(/: /);
+  facts.split(", ").forEach((fact) => {
+    const parts = /^(.*?) (-?[\d.]+)$/.exec(fact);
+    if (!parts) row.note += fact + " ";
+    else {
+      row.cells[parts[1]] = parts[2];
+      if (!names.includes(parts[1])) names.push(parts[1]);
+    }
+  });
+  row.perIteration = parseFloat(rest);
+  row.rest = rest ? rest.replace(/^[\d.]+ issue slots per iteration ?/, "").replace("(chosen)", "").trim() : "";
+  return row;
+}
+
+function buildPlans(panel) {
+  const { func } = state;
+  const stack = make("div", { class: "page" });
+  if (!func.plans.length) stack.append(make("p", { class: "empty" }, "The loop vectorizer considered no loop of this function."));
+  func.plans.forEach((text) => stack.append(planSection(text)));
+  panel.append(stack);
+}
+
+function planSection(text) {
+  const prices = parsePrices(text);
+  const title = text.split("\n")[0].replace(/ in function .*/, "");
+  const parts = [make("h2", null, title)];
+  if (prices.rows.length) parts.push(priceSummary(prices), priceTable(prices));
+  text.split(/\n(?=VPlan )/).slice(1).forEach((plan) => {
+    const body = plan.replace(/\nCosts for[\s\S]*$/, "");
+    const name = (/^VPlan '(.*?)'/.exec(plan) || ["", "Plan"])[1];
+    const isFinal = /^Final/.test(name);
+    parts.push(make("details", { open: isFinal }, make("summary", null, name), planLines(body)));
+  });
+  if (parts.length === 1) parts.push(make("pre", null, text));
+  return make("section", { class: "plan" }, parts);
+}
+
+/* Why the winner won, in a sentence. */
+function priceSummary(prices) {
+  const winner = prices.rows.find((row) => row.isChosen);
+  if (!winner) return make("p", null, "No factor was chosen.");
+  const others = prices.rows.filter((row) => row !== winner && row.perIteration >= 0);
+  const scalar = others.find((row) => row.vf === 1 && row.uf === 1);
+  const tie = others.find((row) => row.perIteration === winner.perIteration);
+  const gain = scalar && winner.perIteration ? (scalar.perIteration / winner.perIteration).toFixed(1) : "";
+  return make("p", { class: "why" },
+    `Factor ${winner.vf}, ${plural(winner.uf, "copy").replace("copys", "copies")}: ${winner.perIteration} issue slots per iteration` +
+    (gain ? `, ${gain} times fewer than the scalar loop's ${scalar.perIteration}` : "") +
+    (tie ? `; as many as factor ${tie.vf} with ${tie.uf}, and wider accesses win a tie` : ", the lowest price") + ".");
+}
+
+function priceTable(prices) {
+  const most = Math.max(...prices.rows.map((row) => row.perIteration || 0));
+  const head = ["Factor", "Copies", ...prices.names, "issue slots per iteration", ""];
+  return make("table", { class: "prices" },
+    make("caption", null, `Prices for ${prices.iterations} iterations`),
+    make("thead", null, make("tr", null, head.map((name) => make("th", { scope: "col" }, name)))),
+    make("tbody", null, prices.rows.map((row) =>
+      make("tr", { class: row.isChosen ? "chosen" : "" },
+        [row.vf, row.uf, ...prices.names.map((name) => row.cells[name] || "")].map((cell) => make("td", { class: "number-cell" }, String(cell))),
+        make("td", { class: "number-cell bar-cell", style: `--heat:${(100 * row.perIteration) / most || 0}%` },
+          row.perIteration >= 0 ? row.perIteration.toFixed(3) : ""),
+        make("td", null, row.isChosen ? make("span", { class: "tag accent" }, "chosen") : row.rest || row.note)))));
+}
+
+/* The recipes of a plan; their prices in a column of their own. */
+function planLines(text) {
+  const rows = text.split("\n").map((line) => {
+    const price = /\s*; (?:VF=\d+,UF=\d+: )?(cost .*)$/.exec(line);
+    const body = price ? line.slice(0, price.index) : line;
+    return make("div", { class: price ? "recipe priced" : "recipe" },
+      make("span", { class: "price" }, price ? price[1].replace("cost ", "") : " "), make("span", null, body || " "));
+  });
+  return make("div", { class: "recipes mono", tabindex: "0", role: "group", "aria-label": "Recipes with their price" },
+    make("div", { class: "recipe faint" }, make("span", { class: "price" }, "price"), make("span", null, "recipe")), rows);
+}

@@ -1,0 +1,333 @@
+/* Records the steps of a compilation from the callbacks of the API.
+ *
+ * A dump (`--print-after=*`) says that a pass ran; only its header is used, because the dump comes
+ * before unnamed values get their numbers. A change (module_on_change) then gives the text. */
+#include "driver/explain/explain.h"
+
+#include "analysis/launch_bounds.h"
+#include "ir/annotation.h"
+#include "ir/print.h"
+
+#include <string.h>
+
+static struct nvm_text copy_text(struct explain *e, struct nvm_text t) {
+  const char *bytes = arena_copy(&e->arena, t.bytes, t.length);
+  return bytes ? (struct nvm_text){bytes, t.length} : (struct nvm_text){"", 0};
+}
+
+static bool texts_equal(struct nvm_text a, struct nvm_text b) {
+  return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
+}
+
+/* The function of that name, made if it is new; NULL when out of memory. */
+static struct explain_function *function_of(struct explain *e, struct nvm_text name) {
+  struct nvm_str s = strtab_intern(&e->names, name.bytes, name.length);
+  if (!VEC_RESERVE(&e->arena, &e->function_of, (uint64_t)s.index + 1)) return NULL;
+  if (e->function_of.count <= s.index) e->function_of.count = s.index + 1;
+  uint32_t *index = &e->function_of.data[s.index];
+  if (*index == 0) {
+    if (!VEC_PUSH(&e->arena, &e->functions, (struct explain_function){0})) return NULL;
+    *index = e->functions.count;
+    struct explain_function *made = &e->functions.data[*index - 1];
+    made->name = strtab_text(&e->names, s);
+    textbuf_init(&made->remarks, &e->arena);
+  }
+  return &e->functions.data[*index - 1];
+}
+
+int32_t explain_file(struct explain *e, struct nvm_text directory, struct nvm_text name) {
+  for (uint32_t k = 0; k < e->files.count; k++)
+    if (texts_equal(e->files.data[k].name, name) || texts_equal(e->files.data[k].path, name))
+      return (int32_t)k;
+  struct textbuf path;
+  textbuf_init(&path, &e->arena);
+  if (directory.length && name.length && name.bytes[0] != '/')
+    textbuf_format(&path, "%t/", directory);
+  textbuf_text(&path, name);
+  struct explain_file made = {copy_text(e, name), {path.bytes, path.length}};
+  return VEC_PUSH(&e->arena, &e->files, made) ? (int32_t)e->files.count - 1 : EXPLAIN_NONE;
+}
+
+/* ---- Names ---- */
+
+/* A number as a name; numbers below that of the input's last unnamed value are not distinguished
+ * from it, because no text has both. */
+static struct nvm_str next_name(struct explain_function *x, struct nvm_module *m) {
+  char digits[16];
+  struct textbuf b;
+  textbuf_init_fixed(&b, digits, sizeof digits);
+  textbuf_unsigned(&b, x->next_number++);
+  return strtab_intern(&m->strings, b.bytes, b.length);
+}
+
+/* Whether a name is a number, which only this file makes. */
+static bool is_number(struct nvm_text name) {
+  size_t digits = 0;
+  while (digits < name.length && name.bytes[digits] >= '0' && name.bytes[digits] <= '9') digits++;
+  return digits == name.length;
+}
+
+/* Names seen in the current function: by string, the function's stamp. */
+struct seen {
+  VEC(bool) names;
+};
+
+/* Whether `name` is not empty and new in this function. */
+static bool is_first(struct explain *e, struct seen *s, struct nvm_str name) {
+  uint64_t wanted = (uint64_t)name.index + 1;
+  if (name.index == 0 || !VEC_RESERVE(&e->arena, &s->names, wanted)) return false;
+  if (s->names.count < wanted) s->names.count = (uint32_t)wanted;
+  bool first = !s->names.data[name.index];
+  s->names.data[name.index] = true;
+  return first;
+}
+
+static void give_name(struct explain *e, struct explain_function *x, struct seen *s,
+                      struct nvm_module *m, struct nvm_str *name) {
+  while (!is_first(e, s, *name) && !e->arena.failed) *name = next_name(x, m);
+}
+
+static bool name_arguments(struct explain *e, struct explain_function *x, struct seen *s,
+                           struct nvm_function *f) {
+  uint32_t count = function_arg_count(f);
+  if (count && !f->arg_names) {
+    f->arg_names = arena_alloc(&f->module->arena, count * sizeof *f->arg_names);
+    if (!f->arg_names) return false;
+    memset(f->arg_names, 0, count * sizeof *f->arg_names);
+  }
+  for (uint32_t i = 0; i < count; i++) give_name(e, x, s, f->module, &f->arg_names[i]);
+  return true;
+}
+
+/* Labels of PTX are made from the names of blocks, so an unnamed block has its number only until
+ * code generation, and a copy with the name of its original becomes `name.2` only while it is
+ * printed. */
+static void name_block(struct explain *e, struct explain_function *x, struct seen *s,
+                       struct nvm_function *f, struct nvm_block b) {
+  struct nvm_str *name = &function_block(f, b)->name;
+  struct nvm_text original = module_text(f->module, *name);
+  if (name->index == 0 && b.index == f->entry.index) {
+    if (x->texts.count == 0) x->next_number++; /* the number that it has in the input */
+    return;
+  }
+  if (name->index == 0 || is_number(original)) {
+    give_name(e, x, s, f->module, name);
+    return;
+  }
+  struct renamed_block renamed = {b, *name};
+  for (uint32_t n = 2; !is_first(e, s, *name) && !e->arena.failed; n++) {
+    struct textbuf tried;
+    textbuf_init(&tried, &e->arena);
+    textbuf_format(&tried, "%t.%u", original, n);
+    *name = strtab_intern(&f->module->strings, tried.bytes, tried.length);
+  }
+  if (name->index != renamed.name.index) (void)VEC_PUSH(&e->arena, &e->renamed, renamed);
+}
+
+/* Gives every value and block of f a name of its own. The entry block keeps none, as in LLVM. */
+static void name_values(struct explain *e, struct explain_function *x, struct nvm_function *f) {
+  struct seen s = {{NULL, 0, 0}};
+  e->renamed.count = 0;
+  if (!name_arguments(e, x, &s, f)) return;
+  FOR_EACH_BLOCK (f, b) {
+    name_block(e, x, &s, f, b);
+    FOR_EACH_INST (f, b, i)
+      if (function_inst(f, i)->type.index != TYPE_VOID.index && i.index < f->names.count)
+        give_name(e, x, &s, f->module, &f->names.data[i.index]);
+  }
+  arena_release(&e->arena, s.names.data, s.names.capacity * sizeof *s.names.data);
+}
+
+/* Undoes what name_block() did for printing; `all`: also the numbers. */
+static void restore_blocks(struct explain *e, struct nvm_function *f, bool all) {
+  for (uint32_t k = 0; k < e->renamed.count; k++)
+    function_block(f, e->renamed.data[k].block)->name = e->renamed.data[k].name;
+  e->renamed.count = 0;
+  FOR_EACH_BLOCK (f, b) {
+    struct nvm_str *name = &function_block(f, b)->name;
+    if (all && name->index && is_number(module_text(f->module, *name))) *name = (struct nvm_str){0};
+  }
+}
+
+/* ---- Texts ---- */
+
+/* Appends a text in which names that are numbers have lost their quotes: %"12" is %12. */
+static void append_unquoted(struct textbuf *out, struct nvm_text t) {
+  for (size_t i = 0; i < t.length; i++) {
+    size_t digits = t.bytes[i] == '"' ? strspn(t.bytes + i + 1, "0123456789") : 0;
+    bool opens = digits && t.bytes[i + 1 + digits] == '"' &&
+                 (i == 0 || t.bytes[i - 1] == '%' || t.bytes[i - 1] == '\n');
+    if (opens) textbuf_write(out, t.bytes + i + 1, digits);
+    else textbuf_char(out, t.bytes[i]);
+    if (opens) i += digits + 1;
+  }
+}
+
+static struct nvm_text text_of_function(struct explain *e, const struct nvm_function *f) {
+  struct arena scratch;
+  struct textbuf printed, out;
+  arena_init(&scratch, nvm_default_allocator);
+  textbuf_init(&printed, &scratch);
+  textbuf_init(&out, &e->arena);
+  bool right = print_function(f, &printed) == NVM_OK;
+  textbuf_char(&printed, '\0');
+  if (right && !scratch.failed)
+    append_unquoted(&out, (struct nvm_text){printed.bytes, printed.length - 1});
+  e->arena.failed |= scratch.failed;
+  arena_free(&scratch);
+  return (struct nvm_text){out.bytes, out.length};
+}
+
+static void add_step(struct explain *e, struct explain_function *x, struct nvm_text pass) {
+  uint32_t text = x->steps.count ? x->steps.data[x->steps.count - 1].text : 0;
+  (void)VEC_PUSH(&e->arena, &x->steps, (struct explain_step){pass, text});
+}
+
+/* The text after the last step. */
+static void add_text(struct explain *e, struct explain_function *x, struct nvm_text text) {
+  uint32_t count = x->texts.count;
+  if (x->steps.count == 0 || (count && texts_equal(x->texts.data[count - 1], text))) return;
+  if (VEC_PUSH(&e->arena, &x->texts, text)) x->steps.data[x->steps.count - 1].text = count;
+}
+
+static void record_text(struct explain *e, struct nvm_function *f, const char *if_new) {
+  struct explain_function *x = function_of(e, module_text(f->module, f->symbol.name));
+  if (!x) return;
+  if (x->steps.count == 0) add_step(e, x, text_of(if_new));
+  name_values(e, x, f);
+  add_text(e, x, text_of_function(e, f));
+  restore_blocks(e, f, false);
+}
+
+/* ---- Callbacks ---- */
+
+/* After a change, of the module if f is NULL; `pass` is NULL before the first pass. */
+static enum nvm_status take_change(void *state, struct nvm_module *m, const char *pass,
+                                   const struct nvm_function *f) {
+  struct explain *e = state;
+  for (uint32_t n = 1; n < m->functions.count; n++) {
+    struct nvm_function *each = m->functions.data[n];
+    if ((!f || each == f) && !function_is_declaration(each))
+      record_text(e, each, pass ? pass : "input");
+  }
+  return e->arena.failed ? NVM_OUT_OF_MEMORY : NVM_OK;
+}
+
+/* The word after `mark` in a text, up to `end`; empty if there is none. */
+static struct nvm_text word_after(struct nvm_text t, const char *mark, const char *end) {
+  const char *at = strstr(t.bytes, mark), *to = at ? strstr(at + strlen(mark), end) : NULL;
+  if (!to) return (struct nvm_text){"", 0};
+  return (struct nvm_text){at + strlen(mark), (size_t)(to - at) - strlen(mark)};
+}
+
+static void take_codegen_input(struct explain *e) {
+  struct nvm_module *m = module_of_handle(e->module);
+  const struct annotations *all = annotations_read(m, &e->arena);
+  for (uint32_t n = 1; n < m->functions.count; n++) {
+    struct nvm_function *f = m->functions.data[n];
+    if (function_is_declaration(f)) continue;
+    struct explain_function *x = function_of(e, module_text(m, f->symbol.name));
+    if (!x) return;
+    name_values(e, x, f);
+    struct nvm_text text = text_of_function(e, f);
+    if (!x->texts.count || !texts_equal(x->texts.data[x->texts.count - 1], text)) {
+      add_step(e, x, text_of("before code generation"));
+      add_text(e, x, text);
+    }
+    x->is_final = true;
+    x->is_kernel = function_is_kernel(f);
+    if (all) x->threads = launch_bounds_threads(all, module_find_symbol(m, f->symbol.name));
+    explain_facts(e, x, f);
+    restore_blocks(e, f, true);
+  }
+}
+
+static void take_dump(void *user, struct nvmini_text dump) {
+  struct explain *e = user;
+  const char *line_end = memchr(dump.bytes, '\n', dump.length);
+  char header[1024];
+  size_t length = line_end ? (size_t)(line_end - dump.bytes) : dump.length;
+  if (length >= sizeof header) return;
+  memcpy(header, dump.bytes, length);
+  header[length] = '\0';
+  struct nvm_text line = {header, length};
+  if (strstr(header, " Before isel on ")) {
+    take_codegen_input(e);
+    return;
+  }
+  struct nvm_text pass = copy_text(e, word_after(line, " After ", " on ")),
+                  name = word_after(line, " on ", " ***");
+  if (!text_is(name, "[module]")) {
+    struct explain_function *x = function_of(e, name);
+    if (x) add_step(e, x, pass);
+    return;
+  }
+  for (uint32_t k = 0; k < e->functions.count; k++) add_step(e, &e->functions.data[k], pass);
+}
+
+/* The first text about a loop names the function; the others follow. */
+static void take_plan(void *user, struct nvmini_text plan) {
+  struct explain *e = user;
+  struct textbuf unquoted;
+  textbuf_init(&unquoted, &e->arena);
+  append_unquoted(&unquoted, (struct nvm_text){plan.bytes, plan.length});
+  textbuf_char(&unquoted, '\0');
+  if (e->arena.failed) return;
+  struct nvm_text text = {unquoted.bytes, unquoted.length - 1},
+                  name = word_after(text, "in function '", "'\n");
+  struct explain_function *x = name.length ? function_of(e, name) : NULL;
+  if (x) e->planned = (uint32_t)(x - e->functions.data);
+  if (e->planned < e->functions.count)
+    (void)VEC_PUSH(&e->arena, &e->functions.data[e->planned].plans, text);
+}
+
+static void take_remark(void *user, const struct nvmini_remark *r) {
+  static const char *const kinds[] = {
+      [NVMINI_PASSED] = "passed", [NVMINI_MISSED] = "missed", [NVMINI_ANALYSIS] = "analysis"};
+  struct explain *e = user;
+  struct explain_function *x =
+      function_of(e, (struct nvm_text){r->function.bytes, r->function.length});
+  if (!x) return;
+  struct textbuf message;
+  textbuf_init(&message, &e->arena);
+  for (size_t k = 0; k < r->count; k++)
+    textbuf_write(&message, r->arguments[k].value.bytes, r->arguments[k].value.length);
+  struct json_writer w;
+  if (x->remarks.length) textbuf_char(&x->remarks, ',');
+  json_begin(&w, &x->remarks, false);
+  json_object(&w);
+  json_member(&w, "kind", text_of(kinds[r->kind]));
+  json_member(&w, "pass", text_of(r->pass));
+  json_member(&w, "name", text_of(r->name));
+  json_member(&w, "message", (struct nvm_text){message.bytes, message.length});
+  json_member(&w, "file", (struct nvm_text){r->file.bytes, r->file.length});
+  json_number(&w, "line", r->line);
+  json_number(&w, "column", r->column);
+  json_object_end(&w);
+}
+
+/* ---- The recording ---- */
+
+bool explain_start(struct explain *e, struct nvmini_context *context,
+                   struct nvmini_module *module) {
+  *e = (struct explain){.context = context, .module = module};
+  arena_init(&e->arena, nvm_default_allocator);
+  nvmini_on_dump(context, take_dump, e);
+  nvmini_on_plan(context, take_plan, e, 0);
+  nvmini_on_remark(context, take_remark, e);
+  module_on_change(context, take_change, e);
+  return strtab_init(&e->names, &e->arena) &&
+         nvmini_set_option(context, "--print-after=*") == NVMINI_OK &&
+         nvmini_set_option(context, "--knob=print-isel-input=1") == NVMINI_OK &&
+         nvmini_set_option(context, "--asm-verbose") == NVMINI_OK;
+}
+
+enum nvmini_status explain_compile(struct explain *e) {
+  struct nvmini_text ptx;
+  enum nvmini_status status = nvmini_compile(e->module, &ptx);
+  if (status != NVMINI_OK) return status;
+  explain_split_ptx(e, (struct nvm_text){ptx.bytes, ptx.length});
+  return e->arena.failed ? NVMINI_OUT_OF_MEMORY : NVMINI_OK;
+}
+
+void explain_end(struct explain *e) { arena_free(&e->arena); }

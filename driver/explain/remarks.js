@@ -1,0 +1,60 @@
+/* The Remarks tab: what passes did, missed and found, filtered, each with a link to its line. */
+
+const remarksView = { kinds: { passed: true, missed: true, analysis: true } };
+
+function buildRemarks(panel) {
+  const { func } = state;
+  remarksView.body = make("tbody");
+  const buttons = Object.keys(remarksView.kinds).map((kind) => {
+    const count = func.remarks.filter((remark) => remark.kind === kind).length;
+    const button = makeButton(`${kind} ${count}`, () => {
+      remarksView.kinds[kind] = !remarksView.kinds[kind];
+      button.setAttribute("aria-pressed", String(remarksView.kinds[kind]));
+      fillRemarks();
+    }, { "aria-pressed": String(remarksView.kinds[kind]) });
+    return button;
+  });
+  panel.append(make("div", { class: "page" },
+    make("div", { class: "bar" }, make("h2", null, plural(func.remarks.length, "remark")), make("div", { class: "buttons" }, buttons)),
+    make("table", { class: "remarks" },
+      make("thead", null, make("tr", null, ["Kind", "Pass", "Line", "Message", "Source"].map((name) => make("th", { scope: "col" }, name)))),
+      remarksView.body)));
+  fillRemarks();
+}
+
+function fillRemarks() {
+  const rows = state.func.remarks.filter((remark) => remarksView.kinds[remark.kind] !== false);
+  rows.sort((a, b) => a.line - b.line);
+  replaceChildren(remarksView.body, rows.slice(0, 2000).map(remarkRow));
+  if (!rows.length) replaceChildren(remarksView.body, make("tr", null, make("td", { colspan: 5, class: "faint" }, "None.")));
+}
+
+function remarkRow(remark) {
+  return make("tr", null,
+    make("td", null, make("span", { class: "tag " + remark.kind }, remark.kind)),
+    make("td", { class: "mono" }, remark.pass),
+    make("td", { class: "number-cell" }, remark.line ? makeButton(String(remark.line), () => showRemark(remark), { class: "line-link mono" }) : ""),
+    make("td", null, remark.message, make("small", { class: "faint" }, " " + remark.name)),
+    make("td", { class: "mono snippet" }, sourceLineOf(remark).trim()));
+}
+
+function fileOf(remark) {
+  return state.data.files.findIndex((file) => file.name === remark.file && file.text);
+}
+
+function sourceLineOf(remark) {
+  const file = fileOf(remark);
+  if (file >= 0) return state.data.files[file].text.split("\n")[remark.line - 1] || "";
+  if (!state.sourceLines) state.sourceLines = state.data.source.split("\n");
+  return state.sourceLines[remark.line - 1] || "";
+}
+
+function showRemark(remark) {
+  showTab("code");
+  const file = fileOf(remark);
+  if (file !== codeTab.file) {
+    codeTab.file = file;
+    fillCode();
+  }
+  showSourceLine(remark.line);
+}

@@ -1,0 +1,96 @@
+/* The history of a line through the passes: where it was made, changed and removed.
+ *
+ * Follows the correspondence of lines that the differences of neighbouring texts give. Each
+ * difference is computed once (see diffTexts), so a history costs time linear in the number of
+ * changing passes after the first. */
+
+/* The steps that changed the function: {step, before, after} with text indices. */
+function changingSteps(func) {
+  if (!func.changing) {
+    func.changing = [];
+    func.steps.forEach((step, i) => {
+      const before = i ? func.steps[i - 1].text : step.text;
+      if (before !== step.text) func.changing.push({ step: i, before, after: step.text });
+    });
+  }
+  return func.changing;
+}
+
+/* Follows a line (from 1) of the text that step `at` produced. Returns
+ * {made, removed: step indices or −1, changed: [steps], first, last: lines, firstStep, lastStep} */
+function lineHistory(func, at, line) {
+  const steps = changingSteps(func);
+  const split = lowerBound(steps, (change) => change.step > at);
+  const result = { made: -1, removed: -1, changed: [], first: line, last: line };
+  followBack(func, steps, split, line, result);
+  followForward(func, steps, split, line, result);
+  return result;
+}
+
+function followBack(func, steps, split, line, result) {
+  for (let i = split - 1; i >= 0; i--) {
+    const { step, before, after } = steps[i];
+    const earlier = diffTexts(func, before, after).backward[line - 1];
+    if (earlier < 0) {
+      result.made = step;
+      break;
+    }
+    if (isChangedBetween(func, before, after, earlier, line - 1)) result.changed.unshift(step);
+    line = earlier + 1;
+    result.first = line;
+  }
+}
+
+function followForward(func, steps, split, line, result) {
+  for (let i = split; i < steps.length; i++) {
+    const { step, before, after } = steps[i];
+    const later = diffTexts(func, before, after).forward[line - 1];
+    if (later < 0) {
+      result.removed = step;
+      break;
+    }
+    if (isChangedBetween(func, before, after, line - 1, later)) result.changed.push(step);
+    line = later + 1;
+    result.last = line;
+  }
+}
+
+function isChangedBetween(func, before, after, left, right) {
+  const diff = diffTexts(func, before, after);
+  if (!diff.changedLeft) {
+    diff.changedLeft = new Set();
+    diff.ops.forEach((op) => op.kind === "changed" && diff.changedLeft.add(op.left));
+  }
+  return diff.changedLeft.has(left) && right >= 0;
+}
+
+/* The last step whose text is textIndex; the first step that has it if isFirst. */
+function stepOfText(func, textIndex, isFirst) {
+  if (textIndex === PTX_TEXT) return func.steps.length - 1;
+  if (isFirst) return func.steps.findIndex((step) => step.text === textIndex);
+  for (let i = func.steps.length - 1; i >= 0; i--) if (func.steps[i].text === textIndex) return i;
+  return 0;
+}
+
+/* For every line of the final text (from 1) the line of the file that it came from; 0: none.
+ * The input as it was printed first is matched with the lines of the file, blanks ignored. */
+function inputLines(func) {
+  if (func.inputLineCache) return func.inputLineCache;
+  const lines = linesOf(func, func.final);
+  const result = new Int32Array(lines.length + 1);
+  if (!func.begin) return (func.inputLineCache = result);
+  const source = state.data.source.split("\n").slice(func.begin - 1, func.end);
+  const clean = (line) => line.replace(/\s*;.*$/, "").replace(/\s+/g, " ").replace(/, align \d+/, "");
+  const toSource = diffLines(linesOf(func, func.steps[0].text).map(clean), source.map(clean)).forward;
+  const steps = changingSteps(func);
+  const back = lines.map((_, i) => i);
+  for (let k = steps.length - 1; k >= 0; k--) {
+    const { backward } = diffTexts(func, steps[k].before, steps[k].after);
+    for (let i = 0; i < back.length; i++) if (back[i] >= 0) back[i] = backward[back[i]];
+  }
+  back.forEach((first, i) => {
+    if (first >= 0 && toSource[first] >= 0 && lines[i].trim())
+      result[i + 1] = func.begin + toSource[first];
+  });
+  return (func.inputLineCache = result);
+}

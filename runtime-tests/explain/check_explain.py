@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Tests `nvmini explain`: the JSON against its schema and against what the other commands print.
+
+    check_explain.py [--nvmini PATH] [MODULE...]     (default: all samples)
+
+Per module and level: the JSON has the types of docs/explain.md; the PTX is that of `nvmini compile`,
+line by line; each instruction is at its line of the last text; each operand names an argument, an
+instruction or a block; each text is one that --print-after=* shows, apart from numbers; the page
+holds the same JSON. Prints a line per failure, then `N passed, N failed`.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# Types: a name, [type of elements], {member: type}; a member that ends in ? may be missing.
+INDEX = int
+BLOCK = {"name": str, "line": int, "insts": [int], "successors": [int], "dominator": INDEX, "loop": INDEX, "pressure": int}
+LOOP = {"header": int, "parent": INDEX, "depth": int, "blocks": [int], "trip_count": str, "most?": int}
+INST = {"line": int, "name": str, "type": str, "op": str, "operands": [str], "file?": int, "source?": int, "divergent": bool,
+        "range?": str, "bits?": str, "scev?": str, "live": int, "registers?": [str]}
+REMARK = {"kind": str, "pass": str, "name": str, "message": str, "file": str, "line": int, "column": int}
+LINE = {"text": str, "ir?": int, "file?": INDEX, "line?": int}
+COUNTS = {"line": int, "warps": int, "threads": int, "diverged": int, "bytes": int, "sectors": int, "conflicts": int}
+RUN = {"kernel": str, "grid": [int], "block": [int], "finding": str, "counts": dict, "lines": [COUNTS],
+       "trace": [{"line": int, "text": str}]}
+FUNCTION = {"name": str, "kernel": bool, "begin": int, "end": int, "texts": [[int]], "lines": [str],
+            "steps": [{"pass": str, "text": int}], "final": int, "blocks": [BLOCK], "loops": [LOOP], "insts": [INST],
+            "remarks": [REMARK], "plans": [str], "ptx": [LINE], "ptx_begin": int,
+            "registers": [{"type": str, "count": int}],
+            "occupancy?": [{"registers": int, "blocks": int, "warps": int, "limit": str}], "threads?": int, "shared?": int,
+            "run?": RUN}
+REPORT = {"format": int, "version": str, "file": str, "cpu": str, "level": str, "source": str,
+          "files": [{"name": str, "text": str}], "functions": [FUNCTION]}
+
+
+def type_faults(value, wanted, path):
+    """What in `value` is not of the type, as lines."""
+    if isinstance(wanted, list):
+        if not isinstance(value, list):
+            return [f"{path}: not an array"]
+        return [fault for k, v in enumerate(value) for fault in type_faults(v, wanted[0], f"{path}[{k}]")]
+    if isinstance(wanted, dict):
+        if not isinstance(value, dict):
+            return [f"{path}: not an object"]
+        names = {name.rstrip("?"): t for name, t in wanted.items()}
+        faults = [f"{path}.{name}: missing" for name in wanted if not name.endswith("?") and name not in value]
+        faults += [f"{path}.{name}: not documented" for name in value if name not in names]
+        return faults + [f for name in value if name in names for f in type_faults(value[name], names[name], f"{path}.{name}")]
+    return [] if type(value) is wanted else [f"{path}: {value!r} is not of type {wanted.__name__}"]
+
+
+def text_of(function, index):
+    return [function["lines"][k] for k in function["texts"][index]]
+
+
+def without_numbers(lines):
+    """A text without the names of unnamed values, quotes of names, and the numbers of copied blocks."""
+    text = re.sub(r'%"?[\w.$-]+"?', "%", "\n".join(lines))
+    return re.sub(r'(?m)^"?[\w.$-]+"?:$', ":", text).strip()
+
+
+class Module:
+    def __init__(self, nvmini, path, level, folder):
+        self.nvmini, self.path, self.level, self.folder, self.faults = nvmini, path, level, folder, []
+        self.json, self.html = f"{folder}/report.json", f"{folder}/report.html"
+
+    def run(self, *arguments):
+        return subprocess.run([self.nvmini, *arguments], text=True, capture_output=True)
+
+    def explain(self, *arguments):
+        r = self.run("explain", self.path, self.level, *arguments)
+        if r.returncode:
+            self.faults.append(f"exit status {r.returncode}: {r.stderr.strip()}")
+        return r.returncode == 0
+
+    def check(self):
+        if not self.explain("--format", "json", "-o", self.json) or not self.explain("-o", self.html):
+            return
+        with open(self.json, encoding="utf-8") as f:
+            report = json.load(f)
+        self.faults += type_faults(report, REPORT, "report")[:5]
+        r = self.run("compile", self.path, self.level, "--cpu", report["cpu"], "--print-after=*", "-o", f"{self.folder}/out.ptx")
+        with open(f"{self.folder}/out.ptx", encoding="utf-8") as f:
+            ptx = f.read().split("\n")
+        dumps = {without_numbers(dump.split("\n")) for dump in re.findall(r"(?ms)^define .*?^}$", r.stderr)}
+        for function in report["functions"]:
+            self.check_function(function, ptx, dumps)
+        self.check_page(report)
+
+    def fault(self, function, message):
+        self.faults.append(f"@{function['name']}: {message}")
+
+    def check_function(self, f, ptx, dumps):
+        begin = f["ptx_begin"] - 1
+        if [line["text"] for line in f["ptx"]] != ptx[begin:begin + len(f["ptx"])]:
+            self.fault(f, "its PTX is not that of `nvmini compile`")
+        final = text_of(f, f["final"])
+        names = set(re.findall(r'%(?:"[^"]*"|[\w.$-]+)', final[0])) | {i["name"] for i in f["insts"]}
+        names |= {"%" + b["name"] for b in f["blocks"]} | {f'%"{b["name"]}"' for b in f["blocks"]}
+        for inst in f["insts"]:
+            line = final[inst["line"] - 1].strip()
+            if not line.startswith(f"{inst['name']} = " if inst["name"] else inst["op"]) and "call" not in line:
+                self.fault(f, f"line {inst['line']} is not {inst['name'] or inst['op']}: {line}")
+            for operand in inst["operands"]:
+                if operand not in names:
+                    self.fault(f, f"line {inst['line']}: operand {operand} is not defined")
+        unmapped = [p["text"] for p in f["ptx"] if "ir" not in p and re.match(r"\t(?!ld\.param|\.|mov|bra)\w.*;$", p["text"])]
+        if len(unmapped) > len(f["ptx"]) // 10 + 2:
+            self.fault(f, f"{len(unmapped)} of {len(f['ptx'])} lines of PTX have no instruction of IR: {unmapped[:3]}")
+        for k in sorted({step["text"] for step in f["steps"][1:] if step["pass"] != "before code generation"}):
+            if k and without_numbers(text_of(f, k)) not in dumps:
+                self.fault(f, f"text {k} is not a dump of `nvmini compile --print-after=*`")
+
+    def check_page(self, report):
+        with open(self.html, encoding="utf-8") as f:
+            page = f.read()
+        held = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+        if not held or json.loads(held[1]) != report:
+            self.faults.append("the page does not hold the JSON")
+        for external in re.findall(r'(?:src|href)="(?!#)[^"]*"|@import|url\((?!#)', page[:held.start()] if held else ""):
+            self.faults.append(f"the page refers to another file: {external}")
+
+
+def expect(name, passed, faults):
+    if not passed:
+        faults.append(name)
+    return 1
+
+
+def check_command(nvmini, folder):
+    """Wrong uses, and a folder of pages. Returns the number of checks and the faults."""
+    def run(*arguments):
+        return subprocess.run([nvmini, "explain", *arguments], text=True, capture_output=True)
+    sample, faults, count = f"{ROOT}/samples/indirect_call.nvir", [], 0
+    missing = run(f"{folder}/missing.nvir")
+    count += expect("a missing file: exit status 1 and its name", missing.returncode == 1 and "missing.nvir" in missing.stderr, faults)
+    wrong = run(sample, "--format", "pdf")
+    count += expect("an unknown format: exit status 2", wrong.returncode == 2 and "pdf" in wrong.stderr, faults)
+    nowhere = run(sample, "-o", f"{folder}/no/such/file.html")
+    count += expect("an output that cannot be written: exit status 1", nowhere.returncode == 1, faults)
+    pages = run(sample, "-o", f"{folder}/pages/")
+    listed = os.path.exists(f"{folder}/pages/index.html") and re.findall(r'href="([^"]+)"', open(f"{folder}/pages/index.html").read())
+    count += expect("-o FOLDER/: a page per function, listed in index.html", pages.returncode == 0 and listed and
+                    sorted(listed + ["index.html"]) == sorted(os.listdir(f"{folder}/pages")), faults)
+    limited = run(sample, "--step-limit", "3", "--format", "json", "-o", f"{folder}/limited.json")
+    with open(f"{folder}/limited.json", encoding="utf-8") as f:
+        findings = [function["run"]["finding"] for function in json.load(f)["functions"] if "run" in function]
+    count += expect("a finding ends the launch and is recorded", limited.returncode == 0 and
+                    any(text.startswith("step-limit: ") for text in findings), faults)
+    return count, faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
+    parser.add_argument("modules", nargs="*")
+    options = parser.parse_args()
+    modules, passed, failed = options.modules or sorted(glob.glob(f"{ROOT}/samples/*.nvir")), 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        count, faults = check_command(options.nvmini, folder)
+        for path in modules:
+            for level in ("-O3", "-O0"):
+                module = Module(options.nvmini, path, level, folder)
+                module.check()
+                count += 1
+                failed += bool(module.faults)
+                for fault in module.faults[:5]:
+                    print(f"{os.path.relpath(path, ROOT)} {level}: {fault}")
+        failed += len(faults)
+        for fault in faults:
+            print(f"failed: {fault}")
+    print(f"{count - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
