@@ -43,7 +43,7 @@ def kernel(function, is_called):
         stride = width * COMPONENTS if letter == "P" else 4 if letter == "i" else width
         lines += [f"{place}.n = mul i32 %t, {stride}", f"{place} = getelementptr i8, ptr %a{inputs}, i32 {place}.n"]
         if letter != "P":
-            lines.append(f"%x{len(arguments)} = load {kind}, ptr {place}")
+            lines.append(f"%x{len(arguments)} = load volatile {kind}, ptr {place}")
         arguments.append(f"ptr {place}" if letter == "P" else f"{kind} %x{len(arguments)}")
         inputs += 1
     if is_called:
