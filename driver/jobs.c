@@ -474,18 +474,37 @@ static int save_pages(struct job *j, struct explain *e, const char *folder) {
   return status;
 }
 
+/* --why, which may lack the %. */
+static int print_history(struct job *j, struct explain *e) {
+  const char *value = j->options->values[OPTION_WHY];
+  struct textbuf name, out;
+  textbuf_init(&name, &e->arena);
+  textbuf_init(&out, &e->arena);
+  textbuf_format(&name, "%%%s", value + (*value == '%'));
+  if (!explain_write_history(e, (struct nvm_text){name.bytes, name.length}, &out)) {
+    fprintf(stderr, "nvmini: error: %s: no function has a value '%.*s'\n", j->shown,
+            (int)name.length, name.bytes);
+    return EXIT_REFUSED;
+  }
+  if (e->arena.failed) return exit_status(report_no_memory());
+  return save(j, (struct nvmini_text){out.bytes, out.length});
+}
+
 enum { LARGE_PAGE = 20 << 20 };
 
 static int save_explanation(struct job *j, struct explain *e) {
   const char *path = options_value(j->options, OPTION_OUTPUT);
-  bool json = strcmp(options_value(j->options, OPTION_EXPLAIN_FORMAT), "json") == 0;
+  const char *format = options_value(j->options, OPTION_EXPLAIN_FORMAT);
+  bool page = strcmp(format, "html") == 0;
   struct textbuf out;
-  if (!json && outputs_is_folder(j->options)) return save_pages(j, e, path);
+  if (j->options->values[OPTION_WHY]) return print_history(j, e);
+  if (page && outputs_is_folder(j->options)) return save_pages(j, e, path);
   textbuf_init(&out, &e->arena);
-  if (json) explain_write_json(e, EXPLAIN_NONE, &out);
-  else explain_write_page(e, EXPLAIN_NONE, &out);
+  if (page) explain_write_page(e, EXPLAIN_NONE, &out);
+  else if (strcmp(format, "json") == 0) explain_write_json(e, EXPLAIN_NONE, &out);
+  else explain_write_changes(e, &out);
   if (e->arena.failed) return exit_status(report_no_memory());
-  if (!json && out.length > LARGE_PAGE)
+  if (page && out.length > LARGE_PAGE)
     fprintf(stderr,
             "nvmini: note: the page has %zu MB; `-o FOLDER/` writes one page per function\n",
             out.length >> 20);

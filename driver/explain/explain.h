@@ -119,6 +119,11 @@ void explain_split_ptx(struct explain *e, struct nvm_text ptx);
 void explain_write_json(struct explain *e, int64_t only, struct textbuf *out);
 void explain_write_page(struct explain *e, int64_t only, struct textbuf *out);
 
+/* changes.c: what each pass changed, as differences of lines; the history of a value (`%x`), false
+ * if no function has it. */
+void explain_write_changes(struct explain *e, struct textbuf *out);
+bool explain_write_history(struct explain *e, struct nvm_text name, struct textbuf *out);
+
 /* pages.c: the file name of a function's page; the page that lists them. */
 struct nvm_text explain_page_name(struct explain *e, uint32_t function);
 void explain_write_index(struct explain *e, struct textbuf *out);

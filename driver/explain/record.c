@@ -60,12 +60,15 @@ static struct nvm_str next_name(struct explain_function *x, struct nvm_module *m
   return strtab_intern(&m->strings, b.bytes, b.length);
 }
 
-/* Whether a name is a number, which only this file makes. */
-static bool is_number(struct nvm_text name) {
-  size_t digits = 0;
-  while (digits < name.length && name.bytes[digits] >= '0' && name.bytes[digits] <= '9') digits++;
-  return digits == name.length;
+/* The digits at the begin of a text. */
+static size_t count_digits(struct nvm_text t) {
+  size_t n = 0;
+  while (n < t.length && t.bytes[n] >= '0' && t.bytes[n] <= '9') n++;
+  return n;
 }
+
+/* Whether a name is a number, which only this file makes. */
+static bool is_number(struct nvm_text name) { return count_digits(name) == name.length; }
 
 /* Names seen in the current function: by string, the function's stamp. */
 struct seen {
@@ -154,12 +157,13 @@ static void restore_blocks(struct explain *e, struct nvm_function *f, bool all) 
 /* Appends a text in which names that are numbers have lost their quotes: %"12" is %12. */
 static void append_unquoted(struct textbuf *out, struct nvm_text t) {
   for (size_t i = 0; i < t.length; i++) {
-    size_t digits = t.bytes[i] == '"' ? strspn(t.bytes + i + 1, "0123456789") : 0;
-    bool opens = digits && t.bytes[i + 1 + digits] == '"' &&
-                 (i == 0 || t.bytes[i - 1] == '%' || t.bytes[i - 1] == '\n');
-    if (opens) textbuf_write(out, t.bytes + i + 1, digits);
+    struct nvm_text rest = {t.bytes + i + 1, t.length - i - 1};
+    bool begins = t.bytes[i] == '"' && (i == 0 || t.bytes[i - 1] == '%' || t.bytes[i - 1] == '\n');
+    size_t digits = begins ? count_digits(rest) : 0;
+    bool quoted = digits && digits < rest.length && rest.bytes[digits] == '"';
+    if (quoted) textbuf_write(out, rest.bytes, digits);
     else textbuf_char(out, t.bytes[i]);
-    if (opens) i += digits + 1;
+    if (quoted) i += digits + 1;
   }
 }
 

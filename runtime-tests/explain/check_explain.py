@@ -9,6 +9,7 @@ instruction or a block; each text is one that --print-after=* shows, apart from 
 holds the same JSON. Prints a line per failure, then `N passed, N failed`.
 """
 import argparse
+import collections
 import glob
 import json
 import os
@@ -90,8 +91,10 @@ class Module:
         with open(f"{self.folder}/out.ptx", encoding="utf-8") as f:
             ptx = f.read().split("\n")
         dumps = {without_numbers(dump.split("\n")) for dump in re.findall(r"(?ms)^define .*?^}$", r.stderr)}
+        changes = self.run("explain", self.path, self.level, "--format", "diff", "-o", "-").stdout.split("\n")
         for function in report["functions"]:
             self.check_function(function, ptx, dumps)
+            self.check_changes(function, changes)
         self.check_page(report)
 
     def fault(self, function, message):
@@ -117,6 +120,22 @@ class Module:
         for k in sorted({step["text"] for step in f["steps"][1:] if step["pass"] != "before code generation"}):
             if k and without_numbers(text_of(f, k)) not in dumps:
                 self.fault(f, f"text {k} is not a dump of `nvmini compile --print-after=*`")
+
+    def check_changes(self, f, changes):
+        """Each difference turns the lines of one text into those of the next, whatever their order."""
+        text = 0
+        for k, step in enumerate(f["steps"]):
+            if step["text"] == text:
+                continue
+            title = f"*** {step['pass']} on {f['name']} (pass {k}) ***"
+            begin = changes.index(title) + 1 if title in changes else len(changes)
+            end = next((n for n in range(begin, len(changes)) if changes[n].startswith(("***", "@")) or not changes[n]), begin)
+            lines = collections.Counter(text_of(f, text))
+            lines.subtract(line[1:] for line in changes[begin:end] if line.startswith("-"))
+            lines.update(line[1:] for line in changes[begin:end] if line.startswith("+"))
+            if +lines != collections.Counter(text_of(f, step["text"])) or -lines:
+                self.fault(f, f"--format=diff does not show what pass {k}, {step['pass']}, changed")
+            text = step["text"]
 
     def check_page(self, report):
         with open(self.html, encoding="utf-8") as f:
@@ -149,6 +168,10 @@ def check_command(nvmini, folder):
     listed = os.path.exists(f"{folder}/pages/index.html") and re.findall(r'href="([^"]+)"', open(f"{folder}/pages/index.html").read())
     count += expect("-o FOLDER/: a page per function, listed in index.html", pages.returncode == 0 and listed and
                     sorted(listed + ["index.html"]) == sorted(os.listdir(f"{folder}/pages")), faults)
+    why = run(f"{ROOT}/samples/sum.nvir", "--why", "%new", "-o", "-")
+    count += expect("--why shows the passes that changed a value", "changed by mem2reg (pass 6): %new = add i32 %0, %element" in why.stdout, faults)
+    nobody = run(f"{ROOT}/samples/sum.nvir", "--why", "nope")
+    count += expect("--why of an unknown value: exit status 1", nobody.returncode == 1 and "'%nope'" in nobody.stderr, faults)
     limited = run(sample, "--step-limit", "3", "--format", "json", "-o", f"{folder}/limited.json")
     with open(f"{folder}/limited.json", encoding="utf-8") as f:
         findings = [function["run"]["finding"] for function in json.load(f)["functions"] if "run" in function]

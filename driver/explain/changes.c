@@ -1,0 +1,204 @@
+/* The recording as text for a terminal: what each pass changed, as unified differences of lines;
+ * and the history of one value.
+ *
+ * The difference is Myers's greedy one (An O(ND) Difference Algorithm and Its Variations, 1986):
+ * the shortest edit script, found by the furthest points that d edits reach on each diagonal. Texts
+ * that differ in more than MAX_EDITS lines are shown as removed and added as a whole, between the
+ * lines that they begin and end with. */
+#include "driver/explain/explain.h"
+
+#include <string.h>
+
+enum { MAX_EDITS = 2000, CONTEXT_LINES = 2 };
+
+/* ---- Lines ---- */
+
+struct lines {
+  VEC(struct nvm_text) of; /* without line ends */
+};
+
+static bool split(struct arena *a, struct nvm_text text, struct lines *out) {
+  const char *at = text.bytes, *end = at + text.length;
+  *out = (struct lines){{NULL, 0, 0}};
+  while (at < end) {
+    const char *next = memchr(at, '\n', (size_t)(end - at));
+    size_t length = (size_t)((next ? next : end) - at);
+    if (!VEC_PUSH(a, &out->of, (struct nvm_text){at, length})) return false;
+    at += length + 1;
+  }
+  return true;
+}
+
+static bool same_text(struct nvm_text a, struct nvm_text b) {
+  return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
+}
+
+/* ---- The difference ---- */
+
+struct difference {
+  struct lines before, after;
+  bool *removed, *added; /* by line */
+  int32_t *reached;      /* by edits d and diagonal k, -d to d, at d * d + d + k: x */
+  struct arena *arena;
+};
+
+/* The furthest x on diagonal k after d edits, from those of d - 1. */
+static int32_t step(const struct difference *x, int32_t d, int32_t k) {
+  const int32_t *last = x->reached + (d - 1) * (d - 1) + d - 1;
+  bool down = k == -d || (k != d && last[k - 1] < last[k + 1]);
+  return down ? last[k + 1] : last[k - 1] + 1;
+}
+
+/* The number of edits of the shortest script; -1: more than MAX_EDITS, or out of memory. */
+static int32_t search(struct difference *x, uint32_t begin, uint32_t n, uint32_t m) {
+  const struct nvm_text *a = x->before.of.data + begin, *b = x->after.of.data + begin;
+  VEC(int32_t) reached = {NULL, 0, 0};
+  for (int32_t d = 0; d <= MAX_EDITS; d++) {
+    if (!VEC_RESERVE(x->arena, &reached, (uint64_t)(d + 1) * (uint64_t)(d + 1))) return -1;
+    x->reached = reached.data;
+    reached.count = (uint32_t)((d + 1) * (d + 1));
+    for (int32_t k = -d; k <= d; k += 2) {
+      int32_t at = d == 0 ? 0 : step(x, d, k);
+      while (at < (int32_t)n && at - k < (int32_t)m && same_text(a[at], b[at - k])) at++;
+      reached.data[d * d + d + k] = at;
+      if (at >= (int32_t)n && at - k >= (int32_t)m) return d;
+    }
+  }
+  return -1;
+}
+
+/* Marks the lines of the script that ends at (n, m) after d edits. */
+static void mark(struct difference *x, uint32_t begin, int32_t d, int32_t n, int32_t m) {
+  for (int32_t k = n - m; d > 0; d--) {
+    const int32_t *last = x->reached + (d - 1) * (d - 1) + d - 1;
+    bool down = k == -d || (k != d && last[k - 1] < last[k + 1]);
+    k += down ? 1 : -1;
+    int32_t at = last[k];
+    if (down) x->added[begin + (uint32_t)(at - k)] = true;
+    else x->removed[begin + (uint32_t)at] = true;
+  }
+}
+
+static bool compare(struct difference *x, struct nvm_text before, struct nvm_text after) {
+  if (!split(x->arena, before, &x->before) || !split(x->arena, after, &x->after)) return false;
+  uint32_t n = x->before.of.count, m = x->after.of.count, begin = 0;
+  x->removed = arena_alloc(x->arena, n + 1);
+  x->added = arena_alloc(x->arena, m + 1);
+  if (!x->removed || !x->added) return false;
+  memset(x->removed, 0, n + 1);
+  memset(x->added, 0, m + 1);
+  const struct nvm_text *a = x->before.of.data, *b = x->after.of.data;
+  while (begin < n && begin < m && same_text(a[begin], b[begin])) begin++;
+  while (n > begin && m > begin && same_text(a[n - 1], b[m - 1])) n--, m--;
+  int32_t edits = search(x, begin, n - begin, m - begin);
+  if (edits >= 0) mark(x, begin, edits, (int32_t)(n - begin), (int32_t)(m - begin));
+  else {
+    memset(x->removed + begin, 1, n - begin);
+    memset(x->added + begin, 1, m - begin);
+  }
+  return !x->arena->failed;
+}
+
+/* ---- Printing ---- */
+
+static void put_line(struct textbuf *out, char mark, struct nvm_text line) {
+  textbuf_char(out, mark);
+  textbuf_text(out, line);
+  textbuf_char(out, '\n');
+}
+
+/* Whether one of the next lines of the unchanged run, or of the last ones, is changed. */
+static bool is_near(const bool *changed, uint32_t count, uint32_t line) {
+  uint32_t from = line > CONTEXT_LINES ? line - CONTEXT_LINES : 0;
+  for (uint32_t k = from; k <= line + CONTEXT_LINES && k < count; k++)
+    if (changed[k]) return true;
+  return false;
+}
+
+static void put_difference(struct textbuf *out, const struct difference *x) {
+  uint32_t n = x->before.of.count, m = x->after.of.count, i = 0, k = 0;
+  bool skipped = false;
+  while (i < n || k < m) {
+    if (i < n && x->removed[i]) {
+      put_line(out, '-', x->before.of.data[i++]);
+    } else if (k < m && x->added[k]) {
+      put_line(out, '+', x->after.of.data[k++]);
+    } else {
+      bool near = is_near(x->removed, n, i) || is_near(x->added, m, k);
+      if (near) put_line(out, ' ', x->after.of.data[k]);
+      else if (!skipped) textbuf_puts(out, " ...\n");
+      skipped = !near;
+      i++, k++;
+    }
+  }
+}
+
+static void put_changes(struct explain *e, const struct explain_function *x, struct textbuf *out) {
+  uint32_t shown = 0;
+  textbuf_format(out, "@%t: %u passes, %u texts\n", x->name, x->steps.count - 1, x->texts.count);
+  for (uint32_t k = 1; k < x->steps.count; k++) {
+    uint32_t text = x->steps.data[k].text;
+    if (text == shown) continue;
+    struct arena arena;
+    arena_init(&arena, nvm_default_allocator);
+    struct difference d = {.arena = &arena};
+    textbuf_format(out, "\n*** %t on %t (pass %u) ***\n", x->steps.data[k].pass, x->name, k);
+    if (compare(&d, x->texts.data[shown], x->texts.data[text])) put_difference(out, &d);
+    e->arena.failed |= arena.failed;
+    arena_free(&arena);
+    shown = text;
+  }
+  textbuf_char(out, '\n');
+}
+
+void explain_write_changes(struct explain *e, struct textbuf *out) {
+  for (uint32_t k = 0; k < e->functions.count; k++)
+    if (e->functions.data[k].is_final && e->functions.data[k].steps.count)
+      put_changes(e, &e->functions.data[k], out);
+}
+
+/* ---- The history of a value ---- */
+
+/* The line of a text that defines `name` (`%x`), without its indentation; empty if none does. */
+static struct nvm_text definition(struct nvm_text text, struct nvm_text name) {
+  const char *at = text.bytes, *end = at + text.length;
+  while (at < end) {
+    const char *next = memchr(at, '\n', (size_t)(end - at));
+    struct nvm_text line = {at, (size_t)((next ? next : end) - at)};
+    at += line.length + 1;
+    while (line.length && *line.bytes == ' ') line.bytes++, line.length--;
+    bool defines = line.length > name.length + 3 &&
+                   memcmp(line.bytes, name.bytes, name.length) == 0 &&
+                   memcmp(line.bytes + name.length, " = ", 3) == 0;
+    if (defines) return line;
+  }
+  return (struct nvm_text){"", 0};
+}
+
+static bool put_history(const struct explain_function *x, struct nvm_text name,
+                        struct textbuf *out) {
+  struct nvm_text last = {"", 0};
+  bool any = false;
+  for (uint32_t k = 0; k < x->steps.count; k++) {
+    if (k && x->steps.data[k].text == x->steps.data[k - 1].text) continue;
+    struct nvm_text now = definition(x->texts.data[x->steps.data[k].text], name);
+    if (same_text(now, last)) continue;
+    if (!any) textbuf_format(out, "@%t:\n", x->name);
+    any = true;
+    const char *event = last.length == 0 ? "made by" : now.length ? "changed by" : "removed by";
+    if (k == 0) textbuf_format(out, "  in the input: %t\n", now);
+    else if (now.length)
+      textbuf_format(out, "  %s %t (pass %u): %t\n", event, x->steps.data[k].pass, k, now);
+    else textbuf_format(out, "  %s %t (pass %u)\n", event, x->steps.data[k].pass, k);
+    last = now;
+  }
+  if (any && last.length) textbuf_puts(out, "  in the code that is generated\n");
+  return any;
+}
+
+bool explain_write_history(struct explain *e, struct nvm_text name, struct textbuf *out) {
+  bool any = false;
+  for (uint32_t k = 0; k < e->functions.count; k++)
+    if (e->functions.data[k].is_final) any |= put_history(&e->functions.data[k], name, out);
+  return any;
+}
