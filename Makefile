@@ -312,7 +312,7 @@ $B/%-shared: samples/%.c $B/libnvmini.so include/nvmini.h
 FUZZ_TARGETS := $(patsubst runtime-tests/fuzz/%.c,$B/%,$(wildcard runtime-tests/fuzz/fuzz_*.c))
 fuzz-programs: $(FUZZ_TARGETS)
 .PHONY: fuzz-programs
-$B/fuzz_%: runtime-tests/fuzz/fuzz_%.c runtime-tests/fuzz/main.c $B/libinternal.a
+$B/fuzz_%: runtime-tests/fuzz/fuzz_%.c runtime-tests/fuzz/main.c runtime-tests/fuzz/round_trip.h $B/libinternal.a
 	@echo '  LINK $@'
 	$(Q)$(CC) $(NVM_CFLAGS) $(FUZZ_ENGINE) -o $@ $< $(if $(FUZZ_ENGINE),,runtime-tests/fuzz/main.c) \
 	  $B/libinternal.a $(LDFLAGS)

@@ -31,9 +31,11 @@ const struct pass_parameter_info pass_parameters[PASS_PARAMETER_COUNT] = {
 };
 
 enum pass_id pass_find(const char *name, size_t length) {
-  for (int p = 1; p < PASS_COUNT; p++)
-    if (strncmp(pass_table[p].name, name, length) == 0 && strlen(pass_table[p].name) == length)
+  for (int p = 1; p < PASS_COUNT && length > 0; p++) {
+    const char *own = pass_table[p].name;
+    if (*own == *name && strncmp(own, name, length) == 0 && own[length] == '\0')
       return (enum pass_id)p;
+  }
   return PASS_NONE;
 }
 
@@ -62,6 +64,12 @@ enum nvm_status test_flow_run(struct nvm_function *f, struct pass_env *env, bool
 enum { always_check = false };
 #endif
 
+/* To detect unreported changes. */
+struct fingerprint {
+  uint64_t text; /* of the function or module */
+  uint64_t flow; /* of blocks and edges */
+};
+
 struct manager {
   struct pass_env env;
   const struct pass_options *options;
@@ -74,7 +82,9 @@ struct manager {
   uint64_t removed;     /* by knobs: a bit per pass */
   uint64_t
       *settled; /* by function, a bit per pass: it changed nothing, and nothing changed since */
-  uint32_t function_count; /* before the first pass: passes only add declarations */
+  uint32_t function_count;              /* before the first pass: passes only add declarations */
+  const struct nvm_function *unchanged; /* by the last pass, after which it was checked; or NULL */
+  struct fingerprint last;              /* of that function */
 };
 _Static_assert(PASS_COUNT <= 64, "a bit per pass");
 
@@ -111,12 +121,6 @@ static void dump(struct manager *g, const char *when, enum pass_id p,
   g->options->dump(g->options->dump_state, (struct nvm_text){b.bytes, b.length});
   arena_reset(&g->text);
 }
-
-/* To detect unreported changes. */
-struct fingerprint {
-  uint64_t text; /* of the function or module */
-  uint64_t flow; /* of blocks and edges */
-};
 
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length) {
   const unsigned char *p = bytes;
@@ -159,7 +163,9 @@ static enum nvm_status check_after(struct manager *g, enum pass_id p, struct nvm
   if (!changed && after.text != before.text) fault = DIAG_PASS_HID_CHANGE;
   else if ((pass_table[p].keeps & FORM_CFG) && after.flow != before.flow && f)
     fault = DIAG_PASS_BROKE_PROMISE;
-  else if (!changed) return NVM_OK;
+  g->last = after;
+  g->unchanged = fault == DIAG_COUNT && !changed ? f : NULL;
+  if (fault == DIAG_COUNT && !changed) return NVM_OK;
   enum nvm_status s = f ? verify_function(f, g->sink, 0) : verify_module(g->env.module, g->sink, 0);
   if (s == NVM_REFUSED || g->sink->error_count != errors) fault = DIAG_PASS_BROKE_IR;
   if (fault == DIAG_COUNT) return s;
@@ -182,8 +188,10 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   g->result->executed++;
   if (name_matches(o->print_before, pass_table[p].name)) dump(g, "Before", p, f);
   bool check = o->verify_each || always_check;
-  struct fingerprint before = {0, 0};
-  if (check && take_fingerprint(g, f, &before) != NVM_OK) return NVM_OUT_OF_MEMORY;
+  struct fingerprint before = g->last;
+  if (check && (!f || f != g->unchanged) && take_fingerprint(g, f, &before) != NVM_OK)
+    return NVM_OUT_OF_MEMORY;
+  g->unchanged = NULL;
   uint64_t start = o->time_passes ? processor_nanoseconds() : 0;
   g->env.statistic = &g->result->statistics[p];
   g->env.pass = pass_table[p].name;

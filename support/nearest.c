@@ -3,24 +3,35 @@
 
 enum { LONGEST = 95 };
 
-unsigned nearest_distance(const char *a, size_t a_length, const char *b, size_t b_length,
-                          unsigned limit) {
-  unsigned row[LONGEST + 1];
-  size_t apart = a_length > b_length ? a_length - b_length : b_length - a_length;
-  if (a_length > LONGEST || b_length > LONGEST || apart > limit) return limit + 1;
-  for (unsigned j = 0; j <= b_length; j++) row[j] = j;
+/* Only cells within `limit` of the diagonal can be at most `limit`: the others count as limit + 1
+ * and are not computed. */
+static unsigned banded_distance(const char *a, unsigned a_length, const char *b, unsigned b_length,
+                                unsigned limit) {
+  unsigned row[LONGEST + 1], far = limit + 1;
+  for (unsigned j = 0; j <= b_length; j++) row[j] = j < far ? j : far;
   for (unsigned i = 1; i <= a_length; i++) {
-    unsigned diagonal = row[0], least = row[0] = i;
-    for (unsigned j = 1; j <= b_length; j++) {
+    unsigned first = i > limit ? i - limit : 1;
+    unsigned last = i + limit < b_length ? i + limit : b_length;
+    unsigned diagonal = row[first - 1], least = row[first - 1] = first == 1 && i < far ? i : far;
+    for (unsigned j = first; j <= last; j++) {
       unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
       unsigned other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
       diagonal = row[j];
       row[j] = replace < other ? replace : other;
       if (row[j] < least) least = row[j];
     }
-    if (least > limit) return limit + 1;
+    if (least > limit) return far;
   }
-  return row[b_length] > limit ? limit + 1 : row[b_length];
+  return row[b_length] < far ? row[b_length] : far;
+}
+
+unsigned nearest_distance(const char *a, size_t a_length, const char *b, size_t b_length,
+                          unsigned limit) {
+  size_t apart = a_length > b_length ? a_length - b_length : b_length - a_length;
+  if (a_length > LONGEST || b_length > LONGEST || apart > limit) return limit + 1;
+  while (a_length && b_length && *a == *b) a++, b++, a_length--, b_length--;
+  while (a_length && b_length && a[a_length - 1] == b[b_length - 1]) a_length--, b_length--;
+  return banded_distance(a, (unsigned)a_length, b, (unsigned)b_length, limit);
 }
 
 struct nearest nearest_start(struct nvm_text word) {

@@ -5,7 +5,8 @@
 #include "support/textbuf.h"
 
 /* The edit distance (insertions, deletions, replacements), or `limit` + 1 if larger. Wagner and
- * Fischer's algorithm with one row. A text of more than 95 bytes is near none. */
+ * Fischer's algorithm with one row, between the common start and end of both, in the band that
+ * Ukkonen describes. A text of more than 95 bytes is near none. */
 unsigned nearest_distance(const char *a, size_t a_length, const char *b, size_t b_length,
                           unsigned limit);
 

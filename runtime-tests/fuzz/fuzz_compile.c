@@ -1,7 +1,7 @@
 /* Fuzzes the whole compile, for a CPU and options that the length of the input chooses: it ends
- * with PTX or with located errors, never otherwise, and twice with the same bytes. Where the input
- * begins with a line `; fuzz: WORDS`, the words that are levels, passes and knobs are options too,
- * so that the mutator chooses them; other words are left out. */
+ * with PTX or with located errors, never otherwise, and twice with the same bytes of PTX. Where the
+ * input begins with a line `; fuzz: WORDS`, the words that are levels, passes and knobs are options
+ * too, so that the mutator chooses them; other words are left out. */
 #include "nvmini.h"
 
 #include <stdbool.h>
@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   for (int i = 0; i < 3; i++)
     if (nvmini_set_option(c, choices[size % 4][i]) != NVMINI_OK) abort();
   take_options(c, text);
-  char *first = compile(c, text, size), *second = compile(c, text, size);
+  char *first = compile(c, text, size), *second = first ? compile(c, text, size) : NULL;
   if ((first == NULL) != (second == NULL) || (first && strcmp(first, second) != 0)) abort();
   free(first);
   free(second);
