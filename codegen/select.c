@@ -235,6 +235,35 @@ static void select_stored_value(struct lower *l, const struct nvm_inst *store) {
     selection_of(l, store)->folded = 1;
 }
 
+/* Whether i cuts a field of 32 bits: a mask of low ones of a right shift, or a right shift of a
+ * mask that leaves low ones. bfe computes both. */
+static bool is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field) {
+  struct nvm_value v = inst_operand(l->f, i, 0);
+  const struct nvm_inst *inner = value_inst_of(l->f, v, i->op == OP_AND ? OP_LSHR : OP_AND);
+  nvm_u128 outer_number, inner_number;
+  if (l->target->optimization_level == 0 || !inner || !type_equal(i->type, TYPE_I32) ||
+      !is_read_once(l, v) || value_kind(inst_operand(l->f, inner, 0)) == VALUE_CONST ||
+      !const_is_int(l->module, inst_operand(l->f, i, 1), &outer_number) ||
+      !const_is_int(l->module, inst_operand(l->f, inner, 1), &inner_number))
+    return false;
+  uint64_t shift = (uint64_t)(i->op == OP_AND ? inner_number : outer_number);
+  uint64_t mask = (uint64_t)(i->op == OP_AND ? outer_number : inner_number);
+  if (shift == 0 || shift > 31) return false;
+  if (i->op == OP_LSHR) mask >>= shift;
+  *field = (struct select_field){(uint32_t)shift, (uint32_t)__builtin_popcountll(mask)};
+  return mask != 0 && (mask & (mask + 1)) == 0 && field->first + field->bits <= 32;
+}
+
+static void select_field(struct lower *l, const struct nvm_inst *i) {
+  struct select_field field;
+  if (is_field(l, i, &field)) selection_of(l, i)->folded = 1;
+}
+
+bool select_is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field) {
+  bool may_be = i->op == OP_AND || i->op == OP_LSHR;
+  return may_be && selection_of(l, i)->folded && is_field(l, i, field);
+}
+
 static void select_high_word(struct lower *l, const struct nvm_inst *cut) {
   if (is_high_word(l, cut)) selection_of(l, cut)->folded = 1;
 }
@@ -287,7 +316,8 @@ struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_i
   struct nvm_value v = inst_operand(l->f, i, k);
   if (i->op == OP_OR) return unconverted(l, half_of(l, v, !(selection_of(l, i)->folded >> k & 1)));
   if (i->op == OP_GEP) return k == 0 ? v : select_index(l, i, k).value;
-  bool converts = i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL || i->op == OP_TRUNC;
+  bool converts = i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL || i->op == OP_TRUNC ||
+                  i->op == OP_AND || i->op == OP_LSHR;
   bool is_folded = k < 8 * sizeof(uint16_t) && selection_of(l, i)->folded >> k & 1;
   return converts && is_folded ? unconverted(l, v) : v;
 }
@@ -430,6 +460,8 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_STORE: select_stored_value(l, i); break;
     case OP_TRUNC: select_high_word(l, i); break;
     case OP_OR: select_joined_halves(l, i); break;
+    case OP_AND:
+    case OP_LSHR: select_field(l, i); break;
     case OP_ZEXT:
     case OP_SEXT: select_extending_load(l, i); break;
     case OP_INSERTVALUE: select_insertion_in_place(l, i); break;

@@ -14,6 +14,8 @@
  *   store of a truncated integer         `folded` bit 0: the access truncates
  *   truncation of a 64-bit value shifted `folded` bit 0: the high word is read
  *   right by 32 or more, or 32-bit by 16
+ *   mask of low ones of a right shift,   `folded` bit 0: one bfe computes both
+ *   or right shift of such a mask
  *   or of an extended integer and        `folded` bit of the operand that is the low half: a mov
  *   one shifted to the other half        joins the two
  *   extended load of 8 or 16 bits, or    `coalesced_with` of the load is the zext or sext: the
@@ -68,6 +70,11 @@ enum select_wide { SELECT_NOT_WIDE = 0, SELECT_WIDE_UNSIGNED = 4, SELECT_WIDE_SI
 enum select_wide select_wide_product(const struct lower *l, const struct nvm_inst *i);
 /* The operand that is the low half of an or of two joined halves; -1: it is no such or. */
 int select_low_half(const struct lower *l, const struct nvm_inst *i);
+/* Whether i cuts these bits out of the value that is operand 0 as it reads it. */
+struct select_field {
+  uint32_t first, bits;
+};
+bool select_is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field);
 /* The operand that is a product to be fused with this sum; -1: none. */
 int select_product(const struct lower *l, const struct nvm_inst *i);
 /* The zext or sext whose registers a load writes, extended; 0: none. */

@@ -87,7 +87,7 @@ struct nvm_value builder_intrinsic(const struct builder *b, enum intrinsic_id id
     parameters[k] = value_type(b->f, arguments[k]);
   }
   struct nvm_type callee = type_function(&m->types, type, parameters, count, false);
-  operands[count] = intrinsic_declare(m, id, &type, 1, callee);
+  operands[count] = intrinsic_declare(m, id, &type, intrinsic_table[id].overloads ? 1 : 0, callee);
   uint32_t site = module_call_site(m, (struct call_site){.function_type = callee});
   return site ? builder_add(b, OP_CALL, flags, type, operands, count + 1, site) : VALUE_NULL;
 }

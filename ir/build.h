@@ -82,7 +82,7 @@ static inline struct nvm_value builder_phi(const struct builder *b, struct nvm_t
                                            const struct nvm_value *entries, uint32_t count) {
   return builder_add(b, OP_PHI, 0, type, entries, count, 0);
 }
-/* The call of an intrinsic that is overloaded in the type of its result, with at most
+/* The call of an intrinsic that is overloaded in the type of its result or not at all, with at most
  * BUILDER_MAX_ARGUMENTS arguments. */
 enum { BUILDER_MAX_ARGUMENTS = 8 };
 struct nvm_value builder_intrinsic(const struct builder *b, enum intrinsic_id id, uint16_t flags,

@@ -498,6 +498,29 @@ static struct nvm_value isspacep_known(struct combiner *k, const struct nvm_inst
   return make_int(k, i->type, space == asked || (space == SHARED && asked == SHARED_CLUSTER));
 }
 
+/* Inline assembly without effects that reads a register of the lane, as libraries write it. */
+static struct nvm_value asm_register(struct combiner *k, struct nvm_inst_id root) {
+  static const struct {
+    const char *text;
+    enum intrinsic_id id;
+  } rows[] = {{"mov.u32 $0, %laneid;", INTRINSIC_nvvm_read_ptx_sreg_laneid},
+              {"mov.u32 $0, %lanemask_eq;", INTRINSIC_nvvm_read_ptx_sreg_lanemask_eq},
+              {"mov.u32 $0, %lanemask_le;", INTRINSIC_nvvm_read_ptx_sreg_lanemask_le},
+              {"mov.u32 $0, %lanemask_lt;", INTRINSIC_nvvm_read_ptx_sreg_lanemask_lt},
+              {"mov.u32 $0, %lanemask_ge;", INTRINSIC_nvvm_read_ptx_sreg_lanemask_ge},
+              {"mov.u32 $0, %lanemask_gt;", INTRINSIC_nvvm_read_ptx_sreg_lanemask_gt}};
+  const struct nvm_inst *i = function_inst(k->f, root);
+  struct nvm_value callee = call_callee(k->f, i);
+  if (value_kind(callee) != VALUE_CONST || !type_equal(i->type, TYPE_I32)) return VALUE_NULL;
+  const struct constant_info *c = constant_info(&k->m->constants, callee);
+  if (c->kind != CONST_ASM || c->flags || !text_is(module_text(k->m, c->str2), "=r"))
+    return VALUE_NULL;
+  for (size_t n = 0; n < sizeof rows / sizeof *rows; n++)
+    if (text_is(module_text(k->m, c->str), rows[n].text))
+      return build_call(k, root, rows[n].id, 0, i->type, 0, NULL);
+  return VALUE_NULL;
+}
+
 static struct nvm_value call_simplify(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
   enum { WARP_LANES = 32 };
@@ -510,6 +533,7 @@ static struct nvm_value call_simplify(struct combiner *k, struct nvm_inst_id roo
     case INTRINSIC_nvvm_isspacep_local: return isspacep_known(k, i, 5);
     case INTRINSIC_nvvm_isspacep_shared_cluster: return isspacep_known(k, i, 7);
     case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return make_int(k, i->type, WARP_LANES);
+    case INTRINSIC_NONE: return asm_register(k, root);
     default: return VALUE_NULL;
   }
 }

@@ -214,7 +214,7 @@ static bool is_disjoint(struct known_bits a, struct known_bits b) {
 
 /* Whether v is neither undef nor poison. */
 static bool is_defined(const struct combiner *k, struct nvm_value v, uint32_t depth) {
-  enum { MAX_DEPTH = 3 };
+  enum { MAX_DEPTH = 5 };
   if (value_kind(v) == VALUE_CONST) {
     enum rule_class class = class_of_constant(k->m, v);
     return class == CLASS_INT || class == CLASS_FLOAT;
@@ -237,6 +237,10 @@ static bool is_defined(const struct combiner *k, struct nvm_value v, uint32_t de
     case OP_ADD:
     case OP_SUB:
     case OP_MUL:
+    case OP_UDIV: /* a divisor that is 0 is undefined behaviour before it is a value */
+    case OP_UREM:
+    case OP_SDIV:
+    case OP_SREM:
     case OP_ZEXT:
     case OP_SEXT:
     case OP_TRUNC: break;
