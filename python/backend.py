@@ -17,7 +17,7 @@ Name: nvmini
 Version: {version}
 Summary: Compiles NVVM IR (text or bitcode) to PTX, and executes kernels on the CPU
 License: Apache-2.0
-Requires-Python: >=3.8
+Requires-Python: >=3.9
 Description-Content-Type: text/markdown
 
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the code cells of a notebook without Jupyter: `notebook.py FILE` compares their outputs with those in the file,
 `notebook.py --update FILE` writes them. Of an output in HTML (PTX, IR, plans: what changes with the compiler) only the
-presence is compared."""
+presence is compared. The package is the one that Python finds: an installed one, or that of PYTHONPATH."""
 import ast
 import contextlib
 import io
@@ -37,6 +37,7 @@ def without_count(output):
 
 
 def main():
+    sys.path.remove(os.path.dirname(os.path.abspath(__file__)))
     path, update = os.path.abspath(sys.argv[-1]), "--update" in sys.argv
     with open(path, encoding="utf-8") as f:
         notebook = json.load(f)
