@@ -156,7 +156,19 @@ static void fence_after(const struct atomic *a) {
 
 /* --- Loads and stores --- */
 
-/* `ld.acquire.sys.global.b32 to, [at]` or st; in the thread's own frame without an ordering. */
+static bool is_read_only(const struct atomic *a) {
+  return a->at.space == PTX_MOD_CONST || a->at.space == PTX_MOD_PARAM;
+}
+
+/* Reports a write to memory that has none; true if it is such memory. */
+static bool refuse_read_only(const struct atomic *a) {
+  if (is_read_only(a))
+    report_refuse(a->l, "an atomic write to constant or parameter memory", "these are read-only");
+  return is_read_only(a);
+}
+
+/* `ld.acquire.sys.global.b32 to, [at]` or st; in the thread's own frame, and from memory that
+ * is never written, without an ordering. */
 static void emit_plain(const struct atomic *a, bool load, uint16_t order,
                        struct ptx_operand value) {
   struct lower *l = a->l;
@@ -170,7 +182,8 @@ static void emit_plain(const struct atomic *a, bool load, uint16_t order,
       emit_mods(PTX_MODS(ordered ? order : PTX_MOD_VOLATILE,
                          ordered && scope == PTX_MOD_NONE ? PTX_MOD_GPU : scope, a->at.space, type),
                 4);
-  if (a->at.space == PTX_MOD_LOCAL) mods = emit_mods(PTX_MODS(a->at.space, type), 2);
+  if (a->at.space == PTX_MOD_LOCAL || is_read_only(a))
+    mods = emit_mods(PTX_MODS(a->at.space, type), 2);
   if (load) emit2(l, PTX_LD, mods.words, value, a->at.at);
   else emit2(l, PTX_ST, mods.words, a->at.at, value);
 }
@@ -206,6 +219,7 @@ void atomic_lower_store(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value v = inst_operand(l->f, i, 0);
   struct memory_access how = memory_access_unpack(i->aux);
   if (!atomic_init(&a, l, inst_operand(l->f, i, 1), value_type(l->f, v), how)) return;
+  if (refuse_read_only(&a)) return;
   struct ptx_operand value = value_operand(l, v, 0);
   if (part_list(l, value_type(l->f, v)).count == 2) {
     struct ptx_operand high = emit_in_reg(l, value_operand(l, v, 1), &part_i64);
@@ -523,6 +537,7 @@ static bool describe(struct lower *l, const struct nvm_inst *i, uint32_t k, stru
   u->bits = type_is_vector(&l->module->types, type) ? a->part.bits : bits;
   for (uint32_t n = 0; n < part_list(l, i->type).count; n++)
     to[n] = ptx_r(value_result(l, l->inst)[n]);
+  if (refuse_read_only(a)) return false;
   if (a->part.kind == PART_I1) report_refuse(l, "an atomicrmw on i1", "use i8");
   else if (parts.count == 1 || bits == 64 || bits == 128) return true;
   else report_refuse(l, "an atomic access of more than 128 bits", "PTX has none");
