@@ -65,6 +65,14 @@ static int help(const struct options *o) {
     documents[k].print(stdout);
     return EXIT_DONE;
   }
+  if (o->values[OPTION_VIM_SYNTAX]) {
+    editors_vim(stdout, o->values[OPTION_VIM_SYNTAX]);
+    return EXIT_DONE;
+  }
+  if (o->values[OPTION_TEXTMATE]) {
+    editors_textmate(stdout, o->values[OPTION_TEXTMATE]);
+    return EXIT_DONE;
+  }
   enum command c = COMMAND_COUNT;
   if (o->operand_count > 0 && (c = command_find(o->operands[0])) == COMMAND_COUNT)
     return options_unknown_command(o->operands[0]);

@@ -450,6 +450,17 @@ def step_explain():
     return count
 
 
+def step_editors():
+    """the syntax of IR and PTX for Vim and as TextMate grammars: words of lines, every op"""
+    if not make("default", "all"):
+        return Count(failed=1)
+    status, output = run_program([sys.executable, "runtime-tests/editors/check_editors.py"], 300)
+    numbers = re.search(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?", output)
+    if status != 0 or not numbers:
+        print(output[-6000:])
+    return Count(int(numbers[1]), int(numbers[2]), int(numbers[3] or 0)) if numbers else Count(failed=1)
+
+
 def step_libnvvm():
     """libnvvm.so.4: every row of docs/libnvvm.md, and the same rows of NVIDIA's where it is installed"""
     if not make("default", "all"):
@@ -516,7 +527,7 @@ STEPS = {
     "build": step_build, "lint": step_lint, "readme": step_readme, "seeds": step_seeds, "unit": step_unit, "threads": step_threads,
     "embed": step_embed, "python": step_python, "install": step_install, "dist": step_dist, "check": step_check, "everyway": step_everyway,
     "check-checking": step_check_checking,
-    "check-asan": step_check_asan, "samples": step_samples, "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "explain": step_explain,
+    "check-asan": step_check_asan, "samples": step_samples, "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "editors": step_editors, "explain": step_explain,
     "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }
