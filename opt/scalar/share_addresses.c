@@ -12,6 +12,8 @@
  *            MAX_STRIDES for each loop bounds the registers. Only accessed addresses are used,
  *            because they are not poison. A constant within a new address, or in its index, is
  *            added last.
+ *            An address that is a constant away from one in a branch beside it is computed above
+ *            both, where its base and index are known.
  * Requires:  nothing; lsr comes first.
  * Preserves: the control flow.
  * Cost:      linear in accesses (hashing); each looks at MAX_TRIED addresses.
@@ -88,15 +90,19 @@ static bool is_within_loops(const struct sharer *s, struct scev a, struct nvm_bl
   return true;
 }
 
+static bool have_same_terms(struct scev a, struct scev b) {
+  a.constant = b.constant;
+  return scev_equal(a, b);
+}
+
 /* A dominating address at a constant distance from `now`; NULL if there is none. */
 static const struct address *find(const struct sharer *s, const struct address *now,
                                   uint32_t slot) {
   uint32_t tried = 0;
   for (uint32_t n = s->slots[slot]; n && tried++ < MAX_TRIED; n = s->seen.data[n - 1].older) {
     const struct address *a = &s->seen.data[n - 1];
-    struct scev same = a->form;
-    same.constant = now->form.constant;
-    if (scev_equal(same, now->form) && dominance_dominates(&s->dominance, a->block, now->block) &&
+    if (have_same_terms(a->form, now->form) &&
+        dominance_dominates(&s->dominance, a->block, now->block) &&
         type_equal(value_type(s->f, a->root), value_type(s->f, now->root)))
       return a;
   }
@@ -105,6 +111,61 @@ static const struct address *find(const struct sharer *s, const struct address *
 
 static uint32_t loop_of(const struct sharer *s, struct nvm_block b) {
   return s->loops.innermost[b.index];
+}
+
+/* --- addresses in branches -------------------------------------------------------------------- */
+
+/* Whether v is known at the end of b, or computed by casts and geps of such values, which may move
+ * there. */
+static bool may_rise(const struct sharer *s, struct nvm_value v, struct nvm_block b,
+                     uint32_t depth) {
+  enum { MAX_DEPTH = 4 };
+  const struct nvm_inst *i = value_inst(s->f, v);
+  if (!i || dominance_dominates(&s->dominance, i->block, b)) return true;
+  if (depth == MAX_DEPTH ||
+      (i->op != OP_GEP && i->op != OP_ZEXT && i->op != OP_SEXT && i->op != OP_ADDRSPACECAST))
+    return false;
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    if (!may_rise(s, inst_operand(s->f, i, k), b, depth + 1)) return false;
+  return true;
+}
+
+/* Without flags: what these promise need not hold there. */
+static void raise(struct sharer *s, struct nvm_value v, struct nvm_block b) {
+  const struct nvm_inst *i = value_inst(s->f, v);
+  if (!i || dominance_dominates(&s->dominance, i->block, b)) return;
+  struct nvm_inst_id id = value_inst_id(v);
+  for (uint32_t k = 0; k < function_inst(s->f, id)->operand_count; k++)
+    raise(s, inst_operand(s->f, function_inst(s->f, id), k), b);
+  inst_unlink(s->f, id);
+  inst_insert_before(s->f, id, block_terminator(s->f, b));
+  function_inst(s->f, id)->flags = 0;
+  s->f->locations.data[id.index].index = 0;
+}
+
+static struct nvm_block common_dominator(const struct sharer *s, struct nvm_block a,
+                                         struct nvm_block b) {
+  while (!dominance_dominates(&s->dominance, a, b)) a = s->dominance.immediate[a.index];
+  return a;
+}
+
+/* An address at a constant distance from `now` in a branch beside it, once its root is computed
+ * above both, in no other loop; NULL if there is none. */
+static const struct address *raise_sibling(struct sharer *s, const struct address *now,
+                                           uint32_t slot) {
+  uint32_t tried = 0;
+  for (uint32_t n = s->slots[slot]; n && tried++ < MAX_TRIED; n = s->seen.data[n - 1].older) {
+    struct address *a = &s->seen.data[n - 1];
+    if (!have_same_terms(a->form, now->form) || loop_of(s, a->block) != loop_of(s, now->block) ||
+        !type_equal(value_type(s->f, a->root), value_type(s->f, now->root)))
+      continue;
+    struct nvm_block above = common_dominator(s, a->block, now->block);
+    if (loop_of(s, above) != loop_of(s, now->block) || !may_rise(s, a->root, above, 0)) continue;
+    raise(s, a->root, above);
+    a->block = above;
+    return a;
+  }
+  return NULL;
 }
 
 /* --- strides ---------------------------------------------------------------------------------- */
@@ -326,6 +387,7 @@ static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand)
     return true;
   uint32_t slot = hash_form(now.form, false), relative = hash_form(now.form, true);
   const struct address *above = find(s, &now, slot);
+  if (!above && now.form.count) above = raise_sibling(s, &now, slot);
   if (!above) {
     bool added = add_stride(s, &now, access, relative) || move_constant(s, &now, access);
     if (added ? !use_address(s, access, operand, now.root, now.offset) : !split_index(s, &now))
