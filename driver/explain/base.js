@@ -147,8 +147,15 @@ function moveInList(event, items, current, choose) {
   return true;
 }
 
-/* Writes the state after the # of the address. */
+/* Writes the state after the # of the address, at most every 200 ms: browsers limit such writes. */
+let hashTimer = 0;
+
 function writeHash() {
+  clearTimeout(hashTimer);
+  hashTimer = setTimeout(writeHashNow, 200);
+}
+
+function writeHashNow() {
   const parts = ["f=" + encodeURIComponent(state.func.name), "t=" + state.tab, "s=" + state.step];
   if (state.value) parts.push("v=" + encodeURIComponent(state.value), "x=" + state.text);
   if (state.line) parts.push("l=" + state.line);

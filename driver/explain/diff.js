@@ -1,16 +1,14 @@
 /* The difference of two texts, line by line and word by word.
  *
- * Values without a name are renumbered whenever a pass changes something, so lines are compared
- * with all numbers made equal; a matched pair is the same only if its numbers agree with one
- * renaming of values, which the definitions of all matched lines give. Algorithm: Myers, "An O(ND)
- * difference algorithm" (1986), in its linear-space form; a box with more than MAX_EDITS
- * differences is cut at the point that reaches farthest, as GNU diff does. Cost: O(n·D) time, with
- * D bounded, and O(n) space. */
+ * Values keep their names and numbers in all texts of a function, so equal lines are equal text.
+ * Algorithm: Myers, "An O(ND) difference algorithm" (1986), in its linear-space form; a box with
+ * more than MAX_EDITS differences is cut at the point that reaches farthest, as GNU diff does.
+ * Cost: O(n·D) time, with D bounded, and O(n) space. */
 
 const MAX_EDITS = 400;
 const MAX_PAIRING = 4000; /* product of the lengths of a removed and an added run */
 
-/* A line without what renumbering changes. */
+/* A line without the numbers of unnamed values, which differ from one printer to another. */
 function normalizeLine(line) {
   return line.replace(/%\d+/g, "%#").replace(/^\d+:/, "#:").replace(/!\d+/g, "!#");
 }
@@ -18,9 +16,8 @@ function normalizeLine(line) {
 /* Numbers for lines: equal lines get equal numbers. */
 function lineKeys(lines, keys) {
   return Int32Array.from(lines, (line) => {
-    const text = normalizeLine(line);
-    let key = keys.get(text);
-    if (key === undefined) keys.set(text, (key = keys.size));
+    let key = keys.get(line);
+    if (key === undefined) keys.set(line, (key = keys.size));
     return key;
   });
 }
@@ -101,32 +98,6 @@ function farthestPoint(forward, offset, d, a0, a1, b0, b1) {
   return insideBox(a0, a1, b0, b1, x, x - bestK);
 }
 
-/* The renaming of unnamed values that the matched definitions give: "%12" → "%10". */
-function renamingOf(left, right, match) {
-  const names = new Map();
-  match.forEach((j, i) => {
-    if (j < 0) return;
-    if (left[i].startsWith("define")) return renameParameters(names, left[i], right[j]);
-    const name = definedName(left[i]);
-    if (name && /^%\d+$/.test(name)) names.set(name, definedName(right[j]));
-  });
-  return names;
-}
-
-function renameParameters(names, left, right) {
-  const a = left.match(/%\d+/g) || [];
-  const b = right.match(/%\d+/g) || [];
-  a.forEach((name, i) => names.set(name, b[i]));
-}
-
-/* Whether a matched pair is equal under the renaming. */
-function isSameLine(left, right, names) {
-  if (left === right && !/%\d/.test(left)) return true;
-  const a = left.match(/%\d+/g) || [];
-  const b = right.match(/%\d+/g) || [];
-  return a.every((name, i) => (names.has(name) ? names.get(name) === b[i] : true));
-}
-
 /* The difference of texts a and b of a function, cached:
  * ops: [{kind, left, right}] in order; kind: same, changed, added, removed; line indices, −1: none;
  * forward and backward: the corresponding line of the other text, −1: none. */
@@ -140,14 +111,12 @@ function diffTexts(func, a, b) {
 function diffLines(left, right) {
   const keys = new Map();
   const match = matchLines(lineKeys(left, keys), lineKeys(right, keys));
-  const names = renamingOf(left, right, match);
   const ops = [];
   let i = 0;
   let j = 0;
   while (i < left.length || j < right.length) {
     if (i < left.length && match[i] === j) {
-      const kind = isSameLine(left[i], right[j], names) ? "same" : "changed";
-      ops.push({ kind, left: i++, right: j++ });
+      ops.push({ kind: "same", left: i++, right: j++ });
       continue;
     }
     const i0 = i;
@@ -185,7 +154,7 @@ function likeness(left, right) {
   const opA = opcode.exec(left);
   const opB = opcode.exec(right);
   const isSameOp = opA && opB && opA[1] === opB[1];
-  if (a && a === b && !/^%\d+$/.test(a)) return isSameOp ? 4 : 3;
+  if (a && a === b) return isSameOp ? 4 : 3;
   if (!isSameOp || !left.trim() || (a === "") !== (b === "")) return 0;
   return sharedWords(left, right) >= 0.6 ? 2 : 0;
 }

@@ -43,7 +43,7 @@ function flowBar() {
 }
 
 function flowLegend() {
-  return blockCounts(state.func) ? "darker: executed more often" : "darker: deeper in loops";
+  return blockCounts(state.func) ? "stronger color: executed more often" : "stronger color: deeper in loops";
 }
 
 /* How often each block was executed, in warps; null without a run. */

@@ -146,7 +146,7 @@ class CodeView {
   makeCell(column, row) {
     const cell = column.cell(row) || {};
     const style = `width:${column.width}ch` + (cell.heat ? `;--heat:${(cell.heat * 100).toFixed(1)}%` : "");
-    const kind = "cell" + (cell.heat ? (column.isBar ? " bar" : " heat") : "") + (cell.alert ? " alert" : "");
+    const kind = "cell" + (cell.heat ? (column.isBar ? " gauge" : " heat") : "") + (cell.alert ? " alert" : "");
     return make("span", { class: kind, style, title: cell.title }, cell.text || " ");
   }
 

@@ -62,9 +62,9 @@ function priceSummary(prices) {
   const tie = others.find((row) => row.perIteration === winner.perIteration);
   const gain = scalar && winner.perIteration ? (scalar.perIteration / winner.perIteration).toFixed(1) : "";
   return make("p", { class: "why" },
-    `Factor ${winner.vf}, ${plural(winner.uf, "copy").replace("copys", "copies")}: ${winner.perIteration} issue slots per iteration` +
+    `Factor ${winner.vf}, ${winner.uf + (winner.uf === 1 ? " copy" : " copies")}: ${winner.perIteration} issue slots per iteration` +
     (gain ? `, ${gain} times fewer than the scalar loop's ${scalar.perIteration}` : "") +
-    (tie ? `; as many as factor ${tie.vf} with ${tie.uf}, and wider accesses win a tie` : ", the lowest price") + ".");
+    (tie ? `; factor ${tie.vf} with ${tie.uf} costs the same` : "; all others cost more") + ".");
 }
 
 function priceTable(prices) {

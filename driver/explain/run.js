@@ -53,10 +53,12 @@ function runColumns(func) {
     if (!counts || !counts[member]) return null;
     return { text: shortNumber(counts[member]), alert: isAlert && isAlert(counts), title: formatNumber(counts[member]) + " " + title };
   } });
-  return [warpColumn(func), column("threads", "threads", 7, "threads that executed the line"),
+  const columns = [warpColumn(func), column("threads", "threads", 7, "threads that executed the line"),
     column("diverged", "diverged", 8, "executions with threads on both paths", () => true), column("bytes", "bytes", 6, "bytes that threads accessed"),
     column("sectors", "sectors", 7, "sectors of 32 bytes that memory moved", isUncoalesced),
     column("conflicts", "conflicts", 9, "bank conflicts of shared memory", () => true)];
+  const isUsed = (entry) => func.run.lines.some((counts) => counts[entry.title] > 0);
+  return columns.filter(isUsed); /* a column without a count would only take space */
 }
 
 /* More than twice the sectors that the bytes need. */

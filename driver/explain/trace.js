@@ -80,7 +80,7 @@ function inputLines(func) {
   const result = new Int32Array(lines.length + 1);
   if (!func.begin) return (func.inputLineCache = result);
   const source = state.data.source.split("\n").slice(func.begin - 1, func.end);
-  const clean = (line) => line.replace(/\s*;.*$/, "").replace(/\s+/g, " ").replace(/, align \d+/, "");
+  const clean = (line) => normalizeLine(line).replace(/\s*;.*$/, "").replace(/\s+/g, " ").replace(/, align \d+/, "");
   const toSource = diffLines(linesOf(func, func.steps[0].text).map(clean), source.map(clean)).forward;
   const steps = changingSteps(func);
   const back = lines.map((_, i) => i);

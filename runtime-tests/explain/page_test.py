@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+"""Opens pages of `nvmini explain` in headless Chromium and uses them by keyboard and by script.
+
+Checks of each page: no error in the console, every linked value of every tab resolves, tabs and
+code are usable by keyboard, the address restores the place, nothing is loaded from a network, and
+the page opens within the limit. Talks to Chromium by pipes (--remote-debugging-pipe), so that
+nothing but Python and Chromium is needed. Skipped with a word if there is no Chromium.
+
+  page_test.py [--nvmini build/nvmini] [--shots DIR] [--dark] [--limit MS] [PAGE.html...]
+"""
+import argparse
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TABS = ["passes", "flow", "code", "plans", "remarks", "registers", "run"]
+SAMPLES = ["sum", "saxpy", "matmul", "reduction", "histogram"]
+BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
+ANSWER_SECONDS = 60
+
+# Runs in the page: chooses every linked name of the rendered rows; returns the names that fail.
+RESOLVE_ALL = """(() => {
+  const failed = [];
+  let count = 0;
+  codeViews.forEach((view) => {
+    if (!view.element.isConnected || !view.element.offsetParent) return;
+    view.rows.slice(0, 400).forEach((row) => {
+      const index = view.indexOf(row);
+      if (!index || !row.line) return;
+      wordsOf(view.options.language, row.text).forEach((word) => {
+        if (!word.name || !index.definitions.has(word.name)) return;
+        count++;
+        const line = index.definitions.get(word.name);
+        if (!(line >= 1)) failed.push(word.name);
+      });
+    });
+    const names = [...view.body.querySelectorAll(".v[data-name]")].slice(0, 25);
+    names.forEach((span) => {
+      const name = span.dataset.name;
+      const row = view.rows[+span.closest(".row").dataset.row];
+      chooseValue(name, view.textIndexOf(row));
+      const card = document.getElementById("card");
+      if (card.hidden || !card.textContent.includes(name) || /Not defined/.test(card.textContent))
+        failed.push(name + " has no card");
+    });
+  });
+  chooseValue("");
+  return JSON.stringify({count, failed});
+})()"""
+
+# Values of the final IR that are neither defined nor types; they would be dead links.
+UNDEFINED = """JSON.stringify(state.data.functions.map((func) => {
+  const index = indexText(func, func.final);
+  const isType = (name) => /^%(struct|class|union|"|\\w+\\.)/.test(name);
+  return func.insts.map((inst) => inst.name).filter((name) => name && !isType(name) && !index.definitions.has(name));
+}).filter((list) => list.length))"""
+
+
+class Browser:
+    """Chromium without a window, driven by the DevTools protocol over two pipes."""
+
+    def __init__(self, program, dark):
+        to_browser, self.output = os.pipe()
+        self.input, from_browser = os.pipe()
+        self.profile = tempfile.mkdtemp(prefix="explain-page-")
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-pipe",
+                   "--user-data-dir=" + self.profile, "--window-size=1440,860", "--hide-scrollbars"]
+        command = 'exec "$0" "$@" 3<&%d 4>&%d' % (to_browser, from_browser)
+        self.process = subprocess.Popen(["bash", "-c", command, program] + options,
+                                        pass_fds=(to_browser, from_browser),
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(to_browser)
+        os.close(from_browser)
+        os.set_blocking(self.input, False)
+        self.bytes = b""
+        self.next_id = 0
+        self.events = []
+        target = self.call("Target.createTarget", {"url": "about:blank"}, None)["targetId"]
+        self.session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True}, None)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(domain + ".enable")
+        if dark:
+            self.call("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+
+    def receive(self):
+        end = time.monotonic() + ANSWER_SECONDS
+        while b"\0" not in self.bytes:
+            try:
+                more = os.read(self.input, 1 << 20)
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise RuntimeError("no answer from the browser")
+                time.sleep(0.005)
+                continue
+            if not more:
+                raise RuntimeError("the browser ended")
+            self.bytes += more
+        message, _, self.bytes = self.bytes.partition(b"\0")
+        return json.loads(message)
+
+    def call(self, method, parameters=None, session=""):
+        self.next_id += 1
+        message = {"id": self.next_id, "method": method, "params": parameters or {}}
+        if session is not None:
+            message["sessionId"] = self.session
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self.output, data):]
+        while True:
+            answer = self.receive()
+            if answer.get("id") == self.next_id:
+                if "error" in answer:
+                    raise RuntimeError(method + ": " + answer["error"]["message"])
+                return answer["result"]
+            self.events.append(answer)
+
+    def evaluate(self, expression):
+        result = self.call("Runtime.evaluate", {"expression": expression, "awaitPromise": True, "returnByValue": True})
+        if "exceptionDetails" in result:
+            details = result["exceptionDetails"]
+            raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
+        return result["result"].get("value")
+
+    def open(self, address):
+        """Opens a page; returns the milliseconds until it can be used."""
+        self.call("Page.navigate", {"url": "about:blank"})
+        self.call("Page.navigate", {"url": address})
+        end = time.monotonic() + ANSWER_SECONDS
+        while time.monotonic() < end:
+            ready = self.evaluate("document.documentElement ? document.documentElement.dataset.ready || '' : ''")
+            if ready:
+                return int(ready)
+            time.sleep(0.02)
+        raise RuntimeError("the page does not become ready" + "; ".join(self.errors()))
+
+    def press(self, key):
+        code = {"Enter": 13, "Tab": 9, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+        event = {"key": key, "windowsVirtualKeyCode": code.get(key, 0)}
+        if len(key) == 1:
+            event["text"] = key
+        if key == "Enter":
+            event["text"] = "\r"
+        self.call("Input.dispatchKeyEvent", dict(event, type="keyDown"))
+        self.call("Input.dispatchKeyEvent", dict(event, type="keyUp"))
+        self.settle()
+
+    def settle(self):
+        """Waits for two frames."""
+        self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+
+    def errors(self):
+        """Errors of the console and requests to anything but files, since the last call."""
+        found = []
+        for event in self.events:
+            parameters = event.get("params", {})
+            if event.get("method") == "Runtime.exceptionThrown":
+                details = parameters["exceptionDetails"]
+                found.append(details.get("exception", {}).get("description", details["text"]))
+            elif event.get("method") == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning"):
+                found.append("console: " + str(parameters["args"]))
+            elif event.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":
+                found.append("log: " + parameters["entry"]["text"])
+            elif event.get("method") == "Network.requestWillBeSent":
+                address = parameters["request"]["url"]
+                if not address.startswith(("file:", "data:", "about:")):
+                    found.append("requests " + address)
+        self.events = []
+        return found
+
+    def screenshot(self, path):
+        data = self.call("Page.captureScreenshot", {"format": "png"})["data"]
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(data))
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+
+class Checks:
+    """Counts what holds and prints what does not."""
+
+    def __init__(self, page):
+        self.page = os.path.basename(page)
+        self.passed = 0
+        self.failed = 0
+
+    def expect(self, holds, sentence):
+        if holds:
+            self.passed += 1
+        else:
+            self.failed += 1
+            print("%s: %s" % (self.page, sentence))
+
+
+def check_tabs(browser, checks, shots):
+    """Reaches every tab with the right arrow key and looks at what it shows."""
+    browser.evaluate("showTab('passes'); document.getElementById('tab-passes').focus(); 1")
+    for number, tab in enumerate(TABS):
+        if number:
+            browser.press("ArrowRight")
+        shown = browser.evaluate("document.activeElement.id + ' ' + !document.getElementById('panel-%s').hidden" % tab)
+        checks.expect(shown == "tab-%s true" % tab, "tab %s is not reached by the keyboard: %s" % (tab, shown))
+        size = browser.evaluate("document.getElementById('panel-%s').textContent.trim().length" % tab)
+        checks.expect(size > 0, "tab %s is empty" % tab)
+        result = json.loads(browser.evaluate(RESOLVE_ALL))
+        checks.expect(not result["failed"], "tab %s: unresolved: %s" % (tab, result["failed"][:5]))
+        browser.evaluate("showTab('%s'); document.getElementById('tab-%s').focus(); 1" % (tab, tab))
+        if shots:
+            time.sleep(0.3)
+            browser.screenshot(os.path.join(shots, "%s-%d-%s.png" % (checks.page[:-5], number + 1, tab)))
+
+
+def check_keyboard(browser, checks):
+    """Chooses a value in the diff by arrow keys and Enter, and goes on by a change."""
+    browser.evaluate("showStep(0); passesView.right.scroller.focus(); passesView.right.scroller.scrollTop = 0; 1")
+    for key in ["ArrowDown", "ArrowRight", "Enter"]:
+        browser.press(key)
+    checks.expect(browser.evaluate("state.value[0] === '%' && !document.getElementById('card').hidden"),
+                  "Enter does not choose a value")
+    browser.press("Escape")
+    checks.expect(browser.evaluate("document.getElementById('card').hidden"), "Esc does not close the card")
+    if browser.evaluate("changingSteps(state.func).length") > 0:
+        browser.press("]")
+        checks.expect(browser.evaluate("state.step === changingSteps(state.func)[0].step"), "] does not go to a change")
+    browser.press("?")
+    checks.expect(browser.evaluate("document.getElementById('help').open"), "? does not list the keys")
+    browser.press("Escape")
+    browser.press("/")
+    checks.expect(browser.evaluate("document.activeElement.id") == "search", "/ does not go to the search")
+    browser.press("Escape")
+
+
+def check_address(browser, checks):
+    """The address after # restores function, tab and step."""
+    time.sleep(0.5)  # writes of the address are limited by the browser
+    before = browser.evaluate("showTab('flow'); state.step = 1; writeHashNow(); location.href")
+    browser.open(before)
+    now = browser.evaluate("state.tab + ' ' + state.step + ' ' + (location.href === '%s')" % before.replace("'", "%27"))
+    checks.expect(now.startswith("flow 1"), "the address does not restore the place: " + now)
+
+
+def check_scrolling(browser, checks):
+    """Scrolls the PTX from begin to end; a frame may take 100 ms in the mean."""
+    mean = browser.evaluate("""(async () => {
+      showTab('code');
+      const view = codeTab.views.ptx;
+      const begin = performance.now();
+      for (let i = 0; i < 20; i++) {
+        view.scroller.scrollTop = (view.space.clientHeight * i) / 20;
+        await new Promise((done) => requestAnimationFrame(done));
+      }
+      return (performance.now() - begin) / 20;
+    })()""")
+    checks.expect(mean < 100, "scrolling takes %d ms a frame" % mean)
+    return mean
+
+
+def check_page(browser, path, limit, shots):
+    checks = Checks(path)
+    try:
+        opened = browser.open("file://" + os.path.abspath(path))
+        checks.expect(opened <= limit, "opens in %d ms, more than %d" % (opened, limit))
+        undefined = json.loads(browser.evaluate(UNDEFINED))
+        checks.expect(not undefined, "values without definition: %s" % undefined[:3])
+        check_tabs(browser, checks, shots)
+        check_keyboard(browser, checks)
+        mean = check_scrolling(browser, checks)
+        check_address(browser, checks)
+        print("%s: opens in %d ms, scrolls at %d ms a frame" % (checks.page, opened, mean))
+    except RuntimeError as error:
+        checks.expect(False, str(error))
+    for error in browser.errors():
+        checks.expect(False, error)
+    return checks
+
+
+def make_pages(nvmini, folder):
+    """Pages of samples; those with a launch in the file are executed."""
+    pages = []
+    for name in SAMPLES:
+        page = os.path.join(folder, name + ".html")
+        sample = os.path.join(ROOT, "samples", name + ".nvir")
+        subprocess.run([nvmini, "explain", sample, "--cpu", "sm_90a", "-o", page], check=True,
+                       stdout=subprocess.DEVNULL)
+        pages.append(page)
+    return pages
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--nvmini", default=os.path.join(ROOT, "build", "nvmini"))
+    parser.add_argument("--shots", help="write a screenshot of every tab into this folder")
+    parser.add_argument("--dark", action="store_true", help="prefer dark colors")
+    parser.add_argument("--limit", type=int, default=2000, help="milliseconds in which a page opens (default: 2000)")
+    parser.add_argument("pages", nargs="*")
+    options = parser.parse_args()
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not program:
+        print("skipped: no Chromium")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        pages = options.pages or make_pages(options.nvmini, folder)
+        browser = Browser(program, options.dark)
+        try:
+            results = [check_page(browser, page, options.limit, options.shots) for page in pages]
+        finally:
+            browser.close()
+    failed = sum(result.failed for result in results)
+    print("%d passed, %d failed" % (sum(result.passed for result in results), failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
