@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
 """The same module as text and as bitcode is the same IR: `run.py bitcode`.
 
-  bitcode.py [--nvmini FILE] [--every N] [--ptx N] [--level O1] [--older] [--quiet] [FILE or FOLDER…]
+  bitcode.py [--nvmini FILE] [--every N] [--ptx N] [--level O1] [--older] [--quiet] [--speed N] [FILE or FOLDER…]
 
 Each FILE, or module of a FOLDER (without: the samples and all text tests), is assembled by every
 llvm-as that is installed; llvm-dis of the same version makes the text that belongs to the bitcode.
 `nvmini print` of both must be the same bytes, apart from the line with the file's name. Of every
-Nth module (--ptx) the PTX at --level must be the same too. With --older, modules of LLVM 19 are
-rewritten for LLVM 14 to 16: opaque pointers, and attributes by their older names. With --quiet, only
-sums are printed. Where pointers are typed, LLVM prints named types in an order that depends
-on pointees, which nvmini does not keep: there these lines are compared without their order. A
-module that LLVM does not assemble, or whose text from llvm-dis nvmini refuses, neither passes nor
-fails: their numbers are printed.
+Nth module (--ptx) the PTX at --level must be the same too. Where pointers are typed, LLVM prints
+named types in an order that depends on pointees, which nvmini does not keep: there these lines are
+compared without their order. A module that LLVM does not assemble, or whose text from llvm-dis
+nvmini refuses, neither passes nor fails: their numbers are printed.
+
+With --older, modules of LLVM 19 are rewritten for LLVM 14 to 16: opaque pointers, and attributes by
+their older names. With --quiet, only sums are printed. With --speed N, the newest llvm-as alone
+writes the bitcode, and a table compares the processor time of `nvmini check` on both forms: the
+least of N runs each, in turns.
 
 Ends with "bitcode: N passed, N failed"; "skipped" where no llvm-as is installed.
 """
 import argparse
 import glob
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -129,6 +133,31 @@ class Comparison:
         self.text_refused += same is None
 
 
+def seconds(command):
+    """The processor time of a command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def compare_speed(arguments, files, assembler):
+    """The table of reading times: sizes in kB, text's time as a multiple of bitcode's."""
+    print("| module | text | bitcode | text's time |\n|---|---:|---:|---:|")
+    product = 1.0
+    with tempfile.TemporaryDirectory() as folder:
+        c, forms = Comparison(arguments, folder), [os.path.join(folder, f"m.{kind}") for kind in ("ll", "bc")]
+        for name in files:
+            if not c.assemble(name, assembler, forms[1], forms[0]):
+                sys.exit(f"{name}: {assembler[1]} does not assemble it")
+            runs = [[seconds([arguments.nvmini, "check", f]) for f in forms] for _ in range(arguments.speed)]
+            text, bitcode = (min(column) for column in zip(*runs))
+            product *= text / bitcode
+            sizes = [f"{os.path.getsize(f) / 1000:,.0f} kB" for f in forms]
+            print(f"| {os.path.basename(name)} | {sizes[0]} | {sizes[1]} | {text / bitcode:.1f} |", flush=True)
+    print(f"geometric mean {product ** (1 / len(files)):.2f}")
+
+
 def tests():
     """The samples and all text tests."""
     return [f for folder in ("samples", "runtime-tests") for kind in ("nvir", "ll")
@@ -142,6 +171,7 @@ def main():
     parser.add_argument("--ptx", type=int, default=10, help="compare the PTX of every Nth file; 0: of none")
     parser.add_argument("--level", default="O2", help="of the PTX")
     parser.add_argument("--older", action="store_true", help="rewrite modules of LLVM 19 for LLVM 14 to 16")
+    parser.add_argument("--speed", type=int, default=0, help="compare reading times instead, of so many runs")
     parser.add_argument("--quiet", action="store_true", help="print sums only")
     parser.add_argument("files", nargs="*")
     arguments = parser.parse_args()
@@ -150,6 +180,9 @@ def main():
         print("skipped: no llvm-as is installed")
         return 0
     files = ([f for path in arguments.files for f in modules(path)] or tests())[::arguments.every]
+    if arguments.speed:
+        compare_speed(arguments, files, found[0])
+        return 0
     with tempfile.TemporaryDirectory() as folder:
         for assembler in found:
             c = Comparison(arguments, folder)
