@@ -61,9 +61,10 @@ function runColumns(func) {
   return columns.filter(isUsed); /* a column without a count would only take space */
 }
 
-/* More than twice the sectors that the bytes need. */
+/* More than twice the sectors that the bytes need, and more than one for each access of a warp:
+ * no access can move less than a sector. */
 function isUncoalesced(counts) {
-  return counts.sectors > (2 * counts.bytes) / SECTOR_BYTES;
+  return counts.sectors > (2 * counts.bytes) / SECTOR_BYTES && counts.sectors > counts.warps;
 }
 
 function findingsOf(func) {
