@@ -531,7 +531,6 @@ int jobs_explain(const struct options *o) {
   if (status != EXIT_DONE) return end(&j, status);
   bool started = explain_start(&e, j.context, j.module);
   status = started ? explain_job(&j, &e) : exit_status(report_no_memory());
-  int ended = end(&j, status);
   explain_end(&e);
-  return ended;
+  return end(&j, status);
 }

@@ -94,13 +94,15 @@ struct explain {
   uint32_t planned; /* index of the function of the last plan */
   VEC(struct explain_file) files;
   VEC(struct renamed_block) renamed; /* record.c */
+  VEC(bool) given;                   /* record.c: by string of the module */
   struct nvm_text ptx;               /* as `nvmini compile` writes it */
   uint32_t ptx_lines;
   struct explain_run run;
 };
 
 /* record.c: an empty recording of a module that was parsed in `context`, whose callbacks for
- * dumps, plans, remarks and changes it takes over. False when out of memory. */
+ * dumps, plans, remarks and changes it takes over. The context's memory limit includes the
+ * recording, which ends before the context. False when out of memory. */
 bool explain_start(struct explain *e, struct nvmini_context *context, struct nvmini_module *module);
 /* Compiles the module with the context's options and records it. */
 enum nvmini_status explain_compile(struct explain *e);

@@ -59,13 +59,29 @@ static bool find_lines(struct facts *x) {
 
 /* ---- Values ---- */
 
+/* Whether the text has the name without quotes: numbers, and what LLVM does not quote. */
 static bool is_plain_name(struct nvm_text name) {
+  size_t digits = 0;
+  while (digits < name.length && name.bytes[digits] >= '0' && name.bytes[digits] <= '9') digits++;
+  if (digits) return digits == name.length;
   for (size_t i = 0; i < name.length; i++) {
     char c = name.bytes[i];
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (!letter && !strchr("-$._", c)) return false;
+    if (!letter && (c == 0 || !strchr("-$._", c))) return false;
   }
   return true;
+}
+
+static void put_quoted(struct textbuf *b, struct nvm_text name) {
+  textbuf_puts(b, "%\"");
+  for (size_t i = 0; i < name.length; i++) {
+    unsigned char c = (unsigned char)name.bytes[i];
+    bool special = c < ' ' || c >= 0x7f || c == '"';
+    if (special || c == '\\') textbuf_char(b, '\\');
+    if (special) textbuf_hex(b, c, 2, true);
+    else textbuf_char(b, (char)c);
+  }
+  textbuf_char(b, '"');
 }
 
 static struct nvm_str name_of(const struct nvm_function *f, struct nvm_value v) {
@@ -82,7 +98,8 @@ static void put_value(struct textbuf *b, const struct nvm_function *f, struct nv
   struct nvm_str s = name_of(f, v);
   if (s.index == 0) return;
   struct nvm_text name = module_text(f->module, s);
-  textbuf_format(b, is_plain_name(name) ? "%%%t" : "%%\"%t\"", name);
+  if (is_plain_name(name)) textbuf_format(b, "%%%t", name);
+  else put_quoted(b, name);
 }
 
 static struct nvm_text value_text(struct facts *x, struct nvm_value v) {

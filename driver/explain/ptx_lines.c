@@ -15,6 +15,7 @@ struct splitter {
   uint32_t line;                     /* the number of its lines */
   uint32_t inst;                     /* index + 1 of the instruction of the last comment */
   uint32_t source, file_number;      /* of the last `.loc` */
+  bool is_asm;                       /* in inline assembly, whose lines can look like any other */
   struct arena scratch;              /* of the following, about one function */
   struct strtab keys;
   VEC(uint32_t) first;
@@ -89,7 +90,8 @@ static struct nvm_text without_indent(struct nvm_text t) {
 }
 
 /* Prepares the lookup of the function's instructions by their text: for each key the first
- * instruction, and for each instruction the next one of the same key, as indices + 1. */
+ * instruction, and for each instruction the next one of the same key, as indices + 1. From the
+ * last line to the first: many instructions may have one key. */
 static bool index_insts(struct splitter *s, const struct explain_function *x) {
   struct nvm_text text = x->texts.data[x->texts.count - 1];
   size_t begin = 0;
@@ -98,17 +100,20 @@ static bool index_insts(struct splitter *s, const struct explain_function *x) {
   s->first.count = s->first.capacity = s->next.count = s->next.capacity = 0;
   if (!strtab_init(&s->keys, &s->scratch) || !VEC_RESERVE(&s->scratch, &s->next, x->insts.count))
     return false;
+  VEC(uint32_t) keys = {NULL, 0, 0};
   for (uint32_t line = 1, k = 0; k < x->insts.count && begin < text.length; line++) {
     struct nvm_text all = line_at(text, begin);
     begin += all.length + 1;
     if (x->insts.data[k].line != line) continue;
     struct nvm_str key = key_of(s, without_indent(all));
     k++;
+    if (!VEC_PUSH(&s->scratch, &keys, key.index)) return false;
     if (!VEC_RESERVE(&s->scratch, &s->first, (uint64_t)key.index + 1)) return false;
     if (s->first.count <= key.index) s->first.count = key.index + 1;
-    uint32_t *place = &s->first.data[key.index];
-    while (*place) place = &s->next.data[*place - 1];
-    *place = k;
+  }
+  for (uint32_t k = keys.count; k > 0; k--) {
+    s->next.data[k - 1] = s->first.data[keys.data[k - 1]];
+    s->first.data[keys.data[k - 1]] = k;
   }
   return true;
 }
@@ -185,6 +190,12 @@ static void begin_function(struct splitter *s, struct nvm_text header) {
 }
 
 static void take_line(struct splitter *s, struct nvm_text line) {
+  if (text_is(line, "\t// begin inline asm")) s->is_asm = true;
+  if (s->is_asm) {
+    s->is_asm = !text_is(line, "\t// end inline asm");
+    add_line(s, line);
+    return;
+  }
   if (s->function && text_begins(line, "\t// ")) {
     uint32_t found = find_inst(s, (struct nvm_text){line.bytes + 4, line.length - 4});
     if (found) s->inst = found;

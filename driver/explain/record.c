@@ -5,6 +5,7 @@
 #include "driver/explain/explain.h"
 
 #include "analysis/launch_bounds.h"
+#include "api/context.h"
 #include "ir/annotation.h"
 #include "ir/print.h"
 
@@ -50,14 +51,24 @@ int32_t explain_file(struct explain *e, struct nvm_text directory, struct nvm_te
 
 /* ---- Names ---- */
 
+/* Whether a name of the input is this string, which is a number (`%"12"`). */
+static bool is_given(const struct explain *e, struct nvm_str name) {
+  return name.index < e->given.count && e->given.data[name.index];
+}
+
 /* A number as a name; numbers below that of the input's last unnamed value are not distinguished
  * from it, because no text has both. */
-static struct nvm_str next_name(struct explain_function *x, struct nvm_module *m) {
-  char digits[16];
-  struct textbuf b;
-  textbuf_init_fixed(&b, digits, sizeof digits);
-  textbuf_unsigned(&b, x->next_number++);
-  return strtab_intern(&m->strings, b.bytes, b.length);
+static struct nvm_str next_name(struct explain *e, struct explain_function *x,
+                                struct nvm_module *m) {
+  struct nvm_str name;
+  do {
+    char digits[16];
+    struct textbuf b;
+    textbuf_init_fixed(&b, digits, sizeof digits);
+    textbuf_unsigned(&b, x->next_number++);
+    name = strtab_intern(&m->strings, b.bytes, b.length);
+  } while (is_given(e, name));
+  return name;
 }
 
 /* The digits at the begin of a text. */
@@ -67,8 +78,28 @@ static size_t count_digits(struct nvm_text t) {
   return n;
 }
 
-/* Whether a name is a number, which only this file makes. */
 static bool is_number(struct nvm_text name) { return count_digits(name) == name.length; }
+
+/* Whether a name is a number that this file made. */
+static bool is_made(const struct explain *e, const struct nvm_module *m, struct nvm_str name) {
+  return name.index && !is_given(e, name) && is_number(module_text(m, name));
+}
+
+static void note_given(struct explain *e, const struct nvm_module *m, struct nvm_str name) {
+  uint64_t wanted = (uint64_t)name.index + 1;
+  if (!is_made(e, m, name) || !VEC_RESERVE(&e->arena, &e->given, wanted)) return;
+  if (e->given.count < wanted) e->given.count = (uint32_t)wanted;
+  e->given.data[name.index] = true;
+}
+
+/* Notes the names of the input that are numbers. */
+static void note_names(struct explain *e, const struct nvm_function *f) {
+  const struct nvm_module *m = f->module;
+  for (uint32_t i = 0; f->arg_names && i < function_arg_count(f); i++)
+    note_given(e, m, f->arg_names[i]);
+  for (uint32_t i = 0; i < f->names.count; i++) note_given(e, m, f->names.data[i]);
+  FOR_EACH_BLOCK (f, b) note_given(e, m, function_block(f, b)->name);
+}
 
 /* Names seen in the current function: by string, the function's stamp. */
 struct seen {
@@ -87,7 +118,7 @@ static bool is_first(struct explain *e, struct seen *s, struct nvm_str name) {
 
 static void give_name(struct explain *e, struct explain_function *x, struct seen *s,
                       struct nvm_module *m, struct nvm_str *name) {
-  while (!is_first(e, s, *name) && !e->arena.failed) *name = next_name(x, m);
+  while (!is_first(e, s, *name) && !e->arena.failed) *name = next_name(e, x, m);
 }
 
 static bool name_arguments(struct explain *e, struct explain_function *x, struct seen *s,
@@ -113,7 +144,7 @@ static void name_block(struct explain *e, struct explain_function *x, struct see
     if (x->texts.count == 0) x->next_number++; /* the number that it has in the input */
     return;
   }
-  if (name->index == 0 || is_number(original)) {
+  if (name->index == 0 || is_made(e, f->module, *name)) {
     give_name(e, x, s, f->module, name);
     return;
   }
@@ -148,7 +179,7 @@ static void restore_blocks(struct explain *e, struct nvm_function *f, bool all) 
   e->renamed.count = 0;
   FOR_EACH_BLOCK (f, b) {
     struct nvm_str *name = &function_block(f, b)->name;
-    if (all && name->index && is_number(module_text(f->module, *name))) *name = (struct nvm_str){0};
+    if (all && is_made(e, f->module, *name)) *name = (struct nvm_str){0};
   }
 }
 
@@ -209,6 +240,7 @@ static void record_text(struct explain *e, struct nvm_function *f, const char *i
 static enum nvm_status take_change(void *state, struct nvm_module *m, const char *pass,
                                    const struct nvm_function *f) {
   struct explain *e = state;
+  for (uint32_t n = 1; !pass && n < m->functions.count; n++) note_names(e, m->functions.data[n]);
   for (uint32_t n = 1; n < m->functions.count; n++) {
     struct nvm_function *each = m->functions.data[n];
     if ((!f || each == f) && !function_is_declaration(each))
@@ -217,11 +249,16 @@ static enum nvm_status take_change(void *state, struct nvm_module *m, const char
   return e->arena.failed ? NVM_OUT_OF_MEMORY : NVM_OK;
 }
 
-/* The word after `mark` in a text, up to `end`; empty if there is none. */
-static struct nvm_text word_after(struct nvm_text t, const char *mark, const char *end) {
-  const char *at = strstr(t.bytes, mark), *to = at ? strstr(at + strlen(mark), end) : NULL;
-  if (!to) return (struct nvm_text){"", 0};
-  return (struct nvm_text){at + strlen(mark), (size_t)(to - at) - strlen(mark)};
+/* Takes the text before the first `mark` from the begin of *rest, and the mark; empty if there is
+ * none. Names may have any bytes, also zeros. */
+static struct nvm_text take_until(struct nvm_text *rest, const char *mark) {
+  size_t length = strlen(mark), at = 0;
+  while (at + length <= rest->length && memcmp(rest->bytes + at, mark, length) != 0) at++;
+  if (at + length > rest->length) return (struct nvm_text){"", 0};
+  struct nvm_text taken = {rest->bytes, at};
+  rest->bytes += at + length;
+  rest->length -= at + length;
+  return taken;
 }
 
 static void take_codegen_input(struct explain *e) {
@@ -248,19 +285,14 @@ static void take_codegen_input(struct explain *e) {
 
 static void take_dump(void *user, struct nvmini_text dump) {
   struct explain *e = user;
-  const char *line_end = memchr(dump.bytes, '\n', dump.length);
-  char header[1024];
-  size_t length = line_end ? (size_t)(line_end - dump.bytes) : dump.length;
-  if (length >= sizeof header) return;
-  memcpy(header, dump.bytes, length);
-  header[length] = '\0';
-  struct nvm_text line = {header, length};
-  if (strstr(header, " Before isel on ")) {
+  struct nvm_text rest = {dump.bytes, dump.length};
+  if (text_begins(rest, "*** IR Dump Before isel on ")) {
     take_codegen_input(e);
     return;
   }
-  struct nvm_text pass = copy_text(e, word_after(line, " After ", " on ")),
-                  name = word_after(line, " on ", " ***");
+  take_until(&rest, " After ");
+  struct nvm_text pass = copy_text(e, take_until(&rest, " on ")),
+                  name = take_until(&rest, " ***\n");
   if (!text_is(name, "[module]")) {
     struct explain_function *x = function_of(e, name);
     if (x) add_step(e, x, pass);
@@ -277,8 +309,9 @@ static void take_plan(void *user, struct nvmini_text plan) {
   append_unquoted(&unquoted, (struct nvm_text){plan.bytes, plan.length});
   textbuf_char(&unquoted, '\0');
   if (e->arena.failed) return;
-  struct nvm_text text = {unquoted.bytes, unquoted.length - 1},
-                  name = word_after(text, "in function '", "'\n");
+  struct nvm_text text = {unquoted.bytes, unquoted.length - 1}, rest = text;
+  take_until(&rest, "in function '");
+  struct nvm_text name = rest.bytes == text.bytes ? text_of("") : take_until(&rest, "'\n");
   struct explain_function *x = name.length ? function_of(e, name) : NULL;
   if (x) e->planned = (uint32_t)(x - e->functions.data);
   if (e->planned < e->functions.count)
@@ -315,7 +348,7 @@ static void take_remark(void *user, const struct nvmini_remark *r) {
 bool explain_start(struct explain *e, struct nvmini_context *context,
                    struct nvmini_module *module) {
   *e = (struct explain){.context = context, .module = module};
-  arena_init(&e->arena, nvm_default_allocator);
+  arena_init(&e->arena, context_allocator(context));
   nvmini_on_dump(context, take_dump, e);
   nvmini_on_plan(context, take_plan, e, 0);
   nvmini_on_remark(context, take_remark, e);

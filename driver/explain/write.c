@@ -62,13 +62,14 @@ static void find_definition(const struct explain *e, struct nvm_text name, uint3
   lines[0] = 0;
 }
 
+/* The names are the input's: only regular files are read, because a device may have no end. */
 static void put_files(struct json_writer *w, struct explain *e) {
   json_key(w, "files"), json_array(w);
   for (uint32_t k = 0; k < e->files.count; k++) {
     struct file_bytes file = {0};
     struct file_error error;
     char *path = arena_copy(&e->arena, e->files.data[k].path.bytes, e->files.data[k].path.length);
-    bool there = path && files_read(path, &file, &error);
+    bool there = path && files_same(path, path) && files_read(path, &file, &error);
     json_object(w);
     json_member(w, "name", e->files.data[k].name);
     json_member(w, "text", (struct nvm_text){there ? file.bytes : "", there ? file.length : 0});
@@ -104,22 +105,36 @@ static void put_registers(struct json_writer *w, const struct explain_function *
   json_array_end(w);
 }
 
+static bool is_name_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '$' || c == '%';
+}
+
+/* Whether a text has the name at `at`, and not as part of another name. */
+static bool has_name_at(struct nvm_text t, size_t at, struct nvm_text name) {
+  size_t end = at + name.length;
+  return memcmp(t.bytes + at, name.bytes, name.length) == 0 &&
+         (at == 0 || !is_name_byte(t.bytes[at - 1])) &&
+         (end == t.length || !is_name_byte(t.bytes[end]));
+}
+
 /* Whether a line of the function's PTX has the name. */
 static bool mentions(const struct explain_function *x, struct nvm_text name) {
   for (uint32_t k = 0; k < x->ptx.count; k++) {
     struct nvm_text t = x->ptx.data[k].text;
     for (size_t i = 0; i + name.length <= t.length; i++)
-      if (memcmp(t.bytes + i, name.bytes, name.length) == 0) return true;
+      if (has_name_at(t, i, name)) return true;
   }
   return false;
 }
 
-/* Bytes of the variables `.shared .align 4 .b8 NAME[BYTES];` that the function's own code names. */
+/* Bytes of the variables `.visible .shared .align 4 .b8 NAME[BYTES];` that the function's own code
+ * names. */
 static uint32_t shared_bytes(const struct explain *e, const struct explain_function *x) {
   uint64_t sum = 0;
   for (const char *at = e->ptx.bytes; (at = strstr(at, ".shared ")) != NULL; at += 8) {
     const char *end = at + strcspn(at, ";\n"), *open = memchr(at, '[', (size_t)(end - at));
-    bool declares = (at == e->ptx.bytes || at[-1] == '\n' || at[-1] == '\t') && open;
+    bool declares = (at == e->ptx.bytes || strchr("\n\t ", at[-1])) && open;
     if (!declares) continue;
     const char *name = open;
     while (name > at && name[-1] != ' ' && name[-1] != '\t') name--;

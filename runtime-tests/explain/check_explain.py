@@ -180,6 +180,82 @@ def check_command(nvmini, folder):
     return count, faults
 
 
+# Names that HTML, JSON, the PTX or the recording could misread.
+ODD_NAMES = r'''target triple = "nvptx64-nvidia-cuda"
+@part = addrspace(3) global [64 x i32] zeroinitializer
+@part2 = addrspace(3) global [256 x i32] zeroinitializer
+define ptx_kernel void @"</script><img src=x onerror=f()>"(ptr %"a\22b", i32 %"x\\y %d %s\0A") {
+"</script>":
+  %"\FF\FE</script>" = add i32 %"x\\y %d %s\0A", 1
+  %"12" = mul i32 %"\FF\FE</script>", %"x\\y %d %s\0A"
+  %c = icmp sgt i32 %"12", 0
+  br i1 %c, label %"12b", label %"7"
+"12b":
+  store volatile i32 %"12", ptr %"a\22b"
+  br label %"7"
+"7":
+  %1 = load volatile i32, ptr addrspace(3) @part2
+  store i32 %1, ptr %"a\22b"
+  ret void
+}
+define ptx_kernel void @"x Before isel on y"(ptr %p) {
+  %1 = load i32, ptr %p
+  %2 = add i32 %1, 0
+  store i32 %2, ptr %p
+  ret void
+}
+define ptx_kernel void @"a\00b"(ptr %p) {
+  %v = call i32 asm sideeffect "{\0A\09// comment\0A\09mov.u32 $0, 7;\0A}", "=r"()
+  store i32 %v, ptr %p
+  ret void
+}
+define ptx_kernel void @LONG(ptr %p) {
+  %1 = load i32, ptr %p
+  %2 = add i32 %1, 0
+  store i32 %2, ptr %p
+  ret void
+}
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2, !3}
+!0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !1, emissionKind: NoDebug)
+!1 = !DIFile(filename: "/dev/zero", directory: "/")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = !{i32 2, !"Dwarf Version", i32 2}
+'''
+
+
+def check_odd_names(nvmini, folder):
+    """Returns the number of checks and the faults."""
+    path, faults = f"{folder}/odd.ll", []
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(ODD_NAMES.replace("@LONG", "@" + "long" * 500))
+    for level in ("-O0", "-O3"):
+        module = Module(nvmini, path, level, folder)
+        module.check()
+        faults += [f"odd names {level}: {fault}" for fault in module.faults[:5]]
+        with open(module.json, encoding="utf-8") as f:
+            functions = json.load(f)["functions"]
+        expect(f"odd names {level}: each kernel is there", len(functions) == 4, faults)
+        expect(f"odd names {level}: a shared variable whose name begins another's is not counted",
+               [f["shared"] for f in functions if f["shared"]] == [1024], faults)
+        counts = [len(f["steps"]) for f in functions]
+        expect(f"odd names {level}: the passes of each kernel are there; found {counts}", min(counts) > 20 or level == "-O0", faults)
+    return 2, faults
+
+
+def check_limit(nvmini, folder):
+    """The memory limit includes the recording."""
+    path, faults = f"{folder}/limit.ll", []
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("define void @f(ptr %p) {\n" + "  store volatile i32 1, ptr %p\n" * 4000 + "  ret void\n}\n")
+    def run(*arguments):
+        return subprocess.run([nvmini, *arguments, path, "-O3", "--cpu", "sm_90a", "-o", f"{folder}/limit.out"], text=True, capture_output=True)
+    compiled, explained = run("compile", "--memory-limit", "3M"), run("explain", "--memory-limit", "3M")
+    expect("a memory limit that suffices to compile does not suffice to record", compiled.returncode == 0 and
+           explained.returncode == 1 and "out of memory" in explained.stderr, faults)
+    return 1, faults
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
@@ -187,7 +263,10 @@ def main():
     options = parser.parse_args()
     modules, passed, failed = options.modules or sorted(glob.glob(f"{ROOT}/samples/*.nvir")), 0, 0
     with tempfile.TemporaryDirectory() as folder:
-        count, faults = check_command(options.nvmini, folder)
+        count, faults = 0, []
+        for check in (check_command, check_odd_names, check_limit):
+            done, found = check(options.nvmini, folder)
+            count, faults = count + done, faults + found
         for path in modules:
             for level in ("-O3", "-O0"):
                 module = Module(options.nvmini, path, level, folder)
