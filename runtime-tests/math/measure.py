@@ -6,8 +6,9 @@
     measure.py --points 67108864    this many points per function (default 2^20)
     measure.py --all sinf           every float, 2^32 of them (functions of one float argument)
     measure.py --record             also write the results to measured.tsv
-    measure.py --check              quick: fails if an error exceeds its bound, a special value is wrong,
-                                    or docs/math.md is not what measured.tsv says
+    measure.py --check              quick: fails if an error exceeds its bound, a special value is wrong, docs/math.md
+                                    is not what the .tsv files say, or they have a function worse than libdevice's
+                                    in error and instructions
     measure.py --document           rewrite the table of docs/math.md from the .tsv files
     measure.py --libdevice ...      the same of NVIDIA's libdevice (libdevice.tsv) instead of mathlib/; skipped if absent
 
@@ -365,7 +366,12 @@ def main():
     passed = failed = 0
     if options.check:
         passed, failed = (1, 0) if document(page) == page else (0, 1)
-        if failed:
+        worse = [row[0] for row in compared() if is_worse_in_both(row)]
+        failed += bool(worse)
+        passed += not worse
+        for name in worse:
+            print(f"{name}: larger error and more instructions than libdevice's")
+        if document(page) != page:
             print("docs/math.md: the table is not that of measured.tsv: measure.py --document")
     for function, results in run_all(chosen, library, lambda f: "all" if options.all and f.of_one else points, options.seed, options.jobs):
         if isinstance(results, str):
