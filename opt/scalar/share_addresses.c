@@ -130,11 +130,37 @@ static bool may_rise(const struct sharer *s, struct nvm_value v, struct nvm_bloc
   return true;
 }
 
+static bool is_computed_from(const struct nvm_function *f, struct nvm_value v,
+                             struct nvm_value part, uint32_t depth) {
+  const struct nvm_inst *i = value_inst(f, v);
+  if (value_equal(v, part)) return true;
+  for (uint32_t k = 0; i && depth && k < i->operand_count; k++)
+    if (is_computed_from(f, inst_operand(f, i, k), part, depth - 1)) return true;
+  return false;
+}
+
+/* Whether v is what its form says on all paths where `now` is accessed: no flag below it promises
+ * anything, except of what `now` is computed from too. */
+static bool holds_for(const struct nvm_function *f, struct nvm_value v, struct nvm_value now,
+                      uint32_t depth) {
+  enum { MAX_DEPTH = 6 };
+  const struct nvm_inst *i = value_inst(f, v);
+  bool is_cast = i && (op_is_cast((enum op)i->op));
+  bool is_arithmetic = i && i->op >= OP_FIRST_INT && i->op <= OP_LAST_INT;
+  if (!i || !(i->op == OP_GEP || is_cast || is_arithmetic)) return true;
+  if (depth < MAX_DEPTH && is_computed_from(f, now, v, MAX_DEPTH - 2)) return true;
+  if (depth == MAX_DEPTH || (i->op != OP_GEP && i->flags)) return false;
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    if (!holds_for(f, inst_operand(f, i, k), now, depth + 1)) return false;
+  return true;
+}
+
 /* Without flags: what these promise need not hold there. */
 static void raise(struct sharer *s, struct nvm_value v, struct nvm_block b) {
   const struct nvm_inst *i = value_inst(s->f, v);
-  if (!i || dominance_dominates(&s->dominance, i->block, b)) return;
   struct nvm_inst_id id = value_inst_id(v);
+  if (i && i->op == OP_GEP) function_inst(s->f, id)->flags = 0;
+  if (!i || dominance_dominates(&s->dominance, i->block, b)) return;
   for (uint32_t k = 0; k < function_inst(s->f, id)->operand_count; k++)
     raise(s, inst_operand(s->f, function_inst(s->f, id), k), b);
   inst_unlink(s->f, id);
@@ -160,7 +186,9 @@ static const struct address *raise_sibling(struct sharer *s, const struct addres
         !type_equal(value_type(s->f, a->root), value_type(s->f, now->root)))
       continue;
     struct nvm_block above = common_dominator(s, a->block, now->block);
-    if (loop_of(s, above) != loop_of(s, now->block) || !may_rise(s, a->root, above, 0)) continue;
+    if (loop_of(s, above) != loop_of(s, now->block) || !may_rise(s, a->root, above, 0) ||
+        !holds_for(s->f, a->root, now->root, 0))
+      continue;
     raise(s, a->root, above);
     a->block = above;
     return a;
