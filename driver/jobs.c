@@ -474,16 +474,28 @@ static int save_pages(struct job *j, struct explain *e, const char *folder) {
   return status;
 }
 
-/* --why, which may lack the %. */
+/* The history of the value, which may lack the % and the quotes that the texts have. */
+static bool find_history(struct explain *e, const char *value, struct textbuf *out) {
+  static const char *const forms[] = {"%%%t", "%%\"%t\""};
+  struct nvm_text bare = text_of(value + (*value == '%'));
+  bool quoted = bare.length > 2 && *bare.bytes == '"' && bare.bytes[bare.length - 1] == '"';
+  if (quoted) bare.bytes++, bare.length -= 2;
+  for (int k = 0; k < 2; k++) {
+    struct textbuf name;
+    textbuf_init(&name, &e->arena);
+    textbuf_format(&name, forms[k], bare);
+    if (explain_write_history(e, (struct nvm_text){name.bytes, name.length}, out)) return true;
+  }
+  return false;
+}
+
 static int print_history(struct job *j, struct explain *e) {
   const char *value = j->options->values[OPTION_WHY];
-  struct textbuf name, out;
-  textbuf_init(&name, &e->arena);
+  struct textbuf out;
   textbuf_init(&out, &e->arena);
-  textbuf_format(&name, "%%%s", value + (*value == '%'));
-  if (!explain_write_history(e, (struct nvm_text){name.bytes, name.length}, &out)) {
-    fprintf(stderr, "nvmini: error: %s: no function has a value '%.*s'\n", j->shown,
-            (int)name.length, name.bytes);
+  if (!find_history(e, value, &out)) {
+    fprintf(stderr, "nvmini: error: %s: no instruction is named '%%%s'\n", j->shown,
+            value + (*value == '%'));
     return EXIT_REFUSED;
   }
   if (e->arena.failed) return exit_status(report_no_memory());

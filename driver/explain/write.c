@@ -318,6 +318,29 @@ static void put_function(struct json_writer *w, struct explain *e,
   json_object_end(w);
 }
 
+enum { LARGE_SOURCE = 1 << 18 };
+
+/* The source. With a large one, a page of one function has only the function's lines, after as many
+ * empty lines as precede them: the source of a module with many functions is large. */
+static void put_source(struct json_writer *w, struct explain *e, int64_t only) {
+  const char *at = e->source.bytes, *end = at + e->source.length;
+  if (only == EXPLAIN_NONE || e->source.length < LARGE_SOURCE) {
+    json_member(w, "source", e->source);
+    return;
+  }
+  uint32_t lines[2];
+  struct textbuf shown;
+  textbuf_init(&shown, w->out->arena);
+  find_definition(e, e->functions.data[only].name, lines);
+  for (uint32_t line = 1; at < end && line <= lines[1]; line++) {
+    const char *next = memchr(at, '\n', (size_t)(end - at));
+    if (line >= lines[0]) textbuf_write(&shown, at, (size_t)((next ? next : end) - at));
+    textbuf_char(&shown, '\n');
+    at = next ? next + 1 : end;
+  }
+  json_member(w, "source", (struct nvm_text){shown.bytes, shown.length});
+}
+
 void explain_write_json(struct explain *e, int64_t only, struct textbuf *out) {
   struct json_writer w;
   json_begin(&w, out, false);
@@ -327,7 +350,7 @@ void explain_write_json(struct explain *e, int64_t only, struct textbuf *out) {
   json_member(&w, "file", e->input);
   json_member(&w, "cpu", e->cpu);
   json_member(&w, "level", e->level);
-  json_member(&w, "source", e->source);
+  put_source(&w, e, only);
   json_key(&w, "functions"), json_array(&w);
   for (int kernels = 1; kernels >= 0; kernels--)
     for (uint32_t k = 0; k < e->functions.count; k++) {
@@ -344,7 +367,7 @@ void explain_write_json(struct explain *e, int64_t only, struct textbuf *out) {
 /* In a <script> element no `<` may begin a tag or comment. */
 void explain_write_page(struct explain *e, int64_t only, struct textbuf *out) {
   struct textbuf json;
-  textbuf_init(&json, &e->arena);
+  textbuf_init(&json, out->arena);
   explain_write_json(e, only, &json);
   textbuf_write(out, (const char *)explain_page_head, sizeof explain_page_head);
   for (size_t i = 0; i < json.length; i++)

@@ -172,6 +172,11 @@ def check_command(nvmini, folder):
     count += expect("--why shows the passes that changed a value", "changed by mem2reg (pass 6): %new = add i32 %0, %element" in why.stdout, faults)
     nobody = run(f"{ROOT}/samples/sum.nvir", "--why", "nope")
     count += expect("--why of an unknown value: exit status 1", nobody.returncode == 1 and "'%nope'" in nobody.stderr, faults)
+    with open(f"{folder}/named.ll", "w", encoding="utf-8") as f:
+        f.write('define i32 @f(i32 %x) {\n  %"a b" = xor i32 %x, 1\n  %"3" = xor i32 %"a b", 2\n  ret i32 %"3"\n}\n')
+    for value in ("a b", '"a b"', '%"a b"', "3", '%"3"'):
+        named = run(f"{folder}/named.ll", "-O0", "--why", value)
+        count += expect(f"--why {value} finds a value with quotes", named.returncode == 0 and "in the input: " in named.stdout, faults)
     limited = run(sample, "--step-limit", "3", "--format", "json", "-o", f"{folder}/limited.json")
     with open(f"{folder}/limited.json", encoding="utf-8") as f:
         findings = [function["run"]["finding"] for function in json.load(f)["functions"] if "run" in function]
@@ -243,6 +248,33 @@ def check_odd_names(nvmini, folder):
     return 2, faults
 
 
+def check_large_source(nvmini, folder):
+    """A page of one function has its lines of a large input, and no file without an end."""
+    path, faults, pages = f"{folder}/large.ll", [], f"{folder}/large"
+    with open(path, "w", encoding="utf-8") as f:
+        for name in "fg":
+            f.write(f"{';' * 200000}\ndefine void @{name}() !dbg !{2 + (name == 'g')} {{\n  ret void, !dbg !{4 + (name == 'g')}\n}}\n")
+        f.write('!llvm.dbg.cu = !{!0}\n!llvm.module.flags = !{!6}\n!6 = !{i32 2, !"Debug Info Version", i32 3}\n'
+                "!0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !1, emissionKind: FullDebug)\n"
+                '!1 = !DIFile(filename: "/dev/zero", directory: "/")\n')
+        for k, name in enumerate("fg"):
+            f.write(f'!{2 + k} = distinct !DISubprogram(name: "{name}", scope: !1, file: !1, line: 1, type: !7, unit: !0, spFlags: DISPFlagDefinition)\n'
+                    f"!{4 + k} = !DILocation(line: 2, scope: !{2 + k})\n")
+        f.write("!7 = !DISubroutineType(types: !8)\n!8 = !{null}\n")
+    try:
+        r = subprocess.run([nvmini, "explain", path, "-o", pages + "/"], text=True, capture_output=True, timeout=60)
+        sizes = [os.path.getsize(f"{pages}/{name}") for name in os.listdir(pages) if name != "index.html"]
+        with open(f"{pages}/2-g.html", encoding="utf-8") as f:
+            report = json.loads(re.search(r'id="data">(.*?)</script>', f.read(), re.S)[1])
+        function, lines = report["functions"][0], report["source"].split("\n")
+        expect(f"large source: pages have their own lines; {r.stderr}", len(sizes) == 2 and
+               lines[function["begin"] - 1].startswith("define void @g") and lines[0] == "" and len(report["source"]) < 1000, faults)
+        expect("large source: the device is named and not read", [f for f in report["files"] if f["text"]] == [] and report["files"], faults)
+    except subprocess.TimeoutExpired:
+        faults.append("large source: a device was read as a source file")
+    return 1, faults
+
+
 def check_limit(nvmini, folder):
     """The memory limit includes the recording."""
     path, faults = f"{folder}/limit.ll", []
@@ -264,7 +296,7 @@ def main():
     modules, passed, failed = options.modules or sorted(glob.glob(f"{ROOT}/samples/*.nvir")), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         count, faults = 0, []
-        for check in (check_command, check_odd_names, check_limit):
+        for check in (check_command, check_odd_names, check_large_source, check_limit):
             done, found = check(options.nvmini, folder)
             count, faults = count + done, faults + found
         for path in modules:
