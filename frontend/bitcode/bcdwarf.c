@@ -27,7 +27,8 @@ static void put_word(struct textbuf *b, enum dwarf_kind kind, const char *word) 
   textbuf_format(b, b->length ? " | %s%s" : "%s%s", prefixes[kind], word);
 }
 
-/* The fields of two bits, which have names for values; they are taken out of *bits. */
+/* The fields of two bits, which have names for values; they are taken out of *bits, except a
+ * virtuality of 3, which has no name. */
 static void put_fields(struct textbuf *b, enum dwarf_kind kind, uint64_t *bits) {
   static const char *const access[] = {"", "Private", "Protected", "Public"};
   static const char *const inheritance[] = {"", "SingleInheritance", "MultipleInheritance",
@@ -36,7 +37,7 @@ static void put_fields(struct textbuf *b, enum dwarf_kind kind, uint64_t *bits) 
   const char *word = (kind == DWARF_FLAGS ? access : virtuality)[*bits & 3];
   if (*word) put_word(b, kind, word);
   if (kind == DWARF_FLAGS && *bits >> 16 & 3) put_word(b, kind, inheritance[*bits >> 16 & 3]);
-  *bits &= ~(kind == DWARF_FLAGS ? UINT64_C(0x30003) : UINT64_C(3));
+  *bits &= ~(kind == DWARF_FLAGS ? UINT64_C(0x30003) : UINT64_C(3) * (*word != '\0'));
 }
 
 /* A set with an unknown bit has no name as a whole. */

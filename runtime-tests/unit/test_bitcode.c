@@ -361,6 +361,25 @@ static void rare_nodes(void **state) {
     assert_non_null(strstr(x->text, texts[i]));
 }
 
+/* Flags of a subprogram: a virtuality of 3 has no name, so the set is a number. */
+static void subprogram_flags(void **state) {
+  (void)state;
+  static const char *const texts[] = {"spFlags: DISPFlagPureVirtual | DISPFlagDefinition)",
+                                      "spFlags: 3)", "spFlags: 11)"};
+  static const uint64_t flags[] = {10, 3, 11};
+  for (size_t i = 0; i < 3; i++) {
+    struct writer w;
+    uint64_t module = open_module(&w), at = open_inner(&w, METADATA);
+    RECORD(&w, 21, 5, 0, 0, 0, 0, 0, 0, 0, 0, flags[i], 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    put_text(&w, 4, "n");
+    RECORD(&w, 10, 0);
+    close_inner(&w, at);
+    const struct result *x = read_module(&w, module);
+    assert_string_equal(x->message, "");
+    assert_non_null(strstr(x->text, texts[i]));
+  }
+}
+
 /* Operands, which the text reader does not take either. */
 static void generic_nodes_with_operands(void **state) {
   (void)state;
@@ -447,6 +466,7 @@ int main(void) {
       cmocka_unit_test(large_types_used_often),
       cmocka_unit_test(forward_reference_beyond_the_body),
       cmocka_unit_test(rare_nodes),
+      cmocka_unit_test(subprogram_flags),
       cmocka_unit_test(generic_nodes_with_operands),
       cmocka_unit_test(operands_of_vector_constants),
       cmocka_unit_test(several_modules),
