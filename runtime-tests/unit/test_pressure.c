@@ -5,7 +5,7 @@
 
 struct sample {
   struct loop_sample s;
-  struct pressure p = {0};
+  struct pressure p;
 };
 
 static struct sample sample(const char *text) {
