@@ -69,6 +69,24 @@ static void one_block(void **state) {
   module_destroy(x.s.m);
 }
 
+static void after_instructions(void **state) {
+  (void)state;
+  struct loop_sample s = loop_sample(
+      "define i32 @f(i32 %n, i64 %w) {\n"
+      "entry:\n  %a = add i32 %n, 1\n  %t = trunc i64 %w to i32\n  %s = mul i32 %a, %t\n  ret i32 "
+      "%s\n}\n");
+  struct dominance d;
+  uint32_t after[16] = {0};
+  struct pressure p = {.after = after};
+  assert_in_range(s.f->insts.count, 1, 16);
+  assert_true(dominance_compute(&d, s.f, &s.m->arena));
+  assert_true(pressure_compute(&p, s.f, &d, &s.m->arena));
+  assert_int_equal(after[value_index(named(&s, "a"))], 3); /* a and w */
+  assert_int_equal(after[value_index(named(&s, "t"))], 2); /* a and t */
+  assert_int_equal(after[value_index(named(&s, "s"))], 1);
+  module_destroy(s.m);
+}
+
 static void branches(void **state) {
   (void)state;
   struct sample x = sample(
@@ -130,8 +148,9 @@ static void what_takes_none(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(widths), cmocka_unit_test(one_block),       cmocka_unit_test(branches),
-      cmocka_unit_test(loops),  cmocka_unit_test(what_takes_none),
+      cmocka_unit_test(widths),          cmocka_unit_test(one_block),
+      cmocka_unit_test(branches),        cmocka_unit_test(loops),
+      cmocka_unit_test(what_takes_none), cmocka_unit_test(after_instructions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
