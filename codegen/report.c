@@ -16,22 +16,27 @@ struct diag_range report_place(const struct lower *l) {
   return range.begin ? range : l->f->symbol.where;
 }
 
+static void refuse_inst(struct lower *l) {
+  l->refused = true;
+  l->refused_inst = l->inst;
+}
+
 struct diag *report_warn(struct lower *l, enum diag_id id, struct nvm_text text) {
   struct diag *d = diag_report(l->sink, id, report_place(l), &text, 1);
   if (d && l->f) d->function = module_text(l->module, l->f->symbol.name);
-  if (d && d->severity == DIAG_ERROR) l->refused = true;
+  if (d && d->severity == DIAG_ERROR) refuse_inst(l);
   return d;
 }
 
 void report_error(struct lower *l, enum diag_id id, struct nvm_text text) {
   report_warn(l, id, text);
-  l->refused = true;
+  refuse_inst(l);
 }
 
 struct diag *report_refuse(struct lower *l, const char *what, const char *detail) {
   struct diag *d = diag_report_s(l->sink, DIAG_CANNOT_LOWER, report_place(l), what, detail, NULL);
   if (d && l->f) d->function = module_text(l->module, l->f->symbol.name);
-  l->refused = true;
+  refuse_inst(l);
   return d;
 }
 
@@ -83,6 +88,7 @@ static void report_need(struct lower *l, const struct ptx_entry *e, const struct
 }
 
 void report_unsupported(struct lower *l, uint32_t from) {
+  if (l->refused && l->refused_inst.index == l->inst.index) return; /* its code is not whole */
   for (uint32_t k = from; k < l->pf->entries.count; k++) {
     const struct ptx_entry *e = &l->pf->entries.data[k];
     struct ptx_need need;

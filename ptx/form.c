@@ -98,7 +98,7 @@ static uint16_t chosen_word(struct form_reader *r, uint16_t word) {
   if (second != FORM_ALL) choice = choice * 4 + r->constant(r, second);
   const uint16_t *choices = r->at;
   r->at += count;
-  if (choice < count) return choices[choice];
+  if (choice < count && choices[choice] != FORM_MOD_NEVER) return choices[choice];
   r->refuse(r, "a constant argument is out of range");
   return PTX_MOD_NONE;
 }

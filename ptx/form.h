@@ -29,6 +29,7 @@ enum {
   FORM_GUARDED = 0x100, /* in the number of operands */
 
   /* Modifiers that depend on the call. PTX's own are below 0x1000. */
+  FORM_MOD_NEVER = 0xb000,  /* in a choice: the call is refused */
   FORM_MOD_SPACE = 0xc000,  /* | argument: the state space it points to; none if generic */
   FORM_MOD_FTZ = 0xd000,    /* .ftz where the function flushes denormals */
   FORM_MOD_TYPE = 0xe000,   /* | kind << 8 | argument, or FORM_TYPE_RESULT; kinds b u s f */

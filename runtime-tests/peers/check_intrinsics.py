@@ -7,8 +7,11 @@ For each intrinsic a module is made that declares and calls it with arguments of
   llc-19  (where installed) must know the name and signature, and its instructions are compared with
           ours: mnemonics with modifiers, registers and moves aside
 
+With --constants each constant argument gets values in and out of its range: nvmini must compile or
+refuse each call, never fail on its own account, and ptxas must accept what it compiled.
+
 usage: check_intrinsics.py [--nvmini build/nvmini] [--gen build/gen/bin/gen_intrinsics]
-                           [--only REGEX] [--show] [-j N]
+                           [--only REGEX] [--show] [--constants] [-j N]
 Prints what differs and a table of counts. Exit status 1 if nvmini or ptxas refused a row; different
 instructions are shown for reading, for there is more than one right answer.
 """
@@ -150,17 +153,31 @@ CONSTANTS = {'prefetch': ['0', '3', '1'], 'is.fpclass': ['3'], 'setmaxnreg': ['4
              'tensormap_generic.acquire': ['128'], 'global_stride': ['2']}
 
 
-def module(name, signature):
+def is_constant(name, t, imm):
+    return imm or (name in ('llvm.ctlz', 'llvm.cttz', 'llvm.abs') and t == 'i1')
+
+
+def usual_constants(name, s):
+    """Values of the constant arguments with which the call is right."""
+    values = next((list(v) for k, v in CONSTANTS.items() if k in name), [])
+    found = []
+    for t, imm in s.arguments:
+        if not is_constant(name, t, imm): continue
+        v = values.pop(0) if values else 'false' if t == 'i1' else '1' if 'tcgen05.mma' in name else '4' if 'ld' in name else '0'
+        found.append('1.0' if t == 'double' else v)
+    return found
+
+
+def module(name, signature, chosen=()):
+    """A call of the intrinsic in @test, with the usual constant arguments or the `chosen` ones."""
     s = Signature(name, signature)
     full = '.'.join([name] + overload_order(s))
-    values = next((list(v) for k, v in CONSTANTS.items() if k in name), [])
+    values = list(chosen) or usual_constants(name, s)
     params, args = [], []
     for k, (t, imm) in enumerate(s.arguments):
         if t == 'metadata': return None
-        if imm or (name in ('llvm.ctlz', 'llvm.cttz', 'llvm.abs') and t == 'i1'):
-            v = values.pop(0) if values else 'false' if t == 'i1' else '1' if 'tcgen05.mma' in name else '4' if 'ld' in name else '0'
-            if t == 'double': v = '1.0'
-            args.append('%s %s' % (t, v))
+        if is_constant(name, t, imm):
+            args.append('%s %s' % (t, values.pop(0)))
         else:
             params.append('%s %%a%d' % (t, k))
             args.append('%s %%a%d' % (t, k))
@@ -204,6 +221,17 @@ def run(command, text):
     return p.returncode, p.stdout, p.stderr
 
 
+def assemble(ptxas, name, cpu, ptx):
+    """The status of the assembler and the first line of its errors."""
+    with tempfile.NamedTemporaryFile('w', suffix='.ptx') as f:
+        # Textures with samplers apart are another mode of the whole module.
+        samplers = re.search(r'\.(tex|tld4)\.(?!unified)', name)
+        f.write(re.sub(r'(\.target \w+)', r'\1, texmode_independent', ptx) if samplers else ptx)
+        f.flush()
+        code, _, errors = run([ptxas, '-c', '-arch=' + cpu, f.name, '-o', '/dev/null'], '')
+    return code, errors.strip().split('\n')[0]
+
+
 def check(row, options):
     name, signature, ptx, _, needs = row
     if signature == '*' or ptx.startswith('!') or 'APPROX_NONE' in ptx or re.search(r'va_start|reflect|texsurf', name): return name, 'skipped', ''
@@ -215,13 +243,8 @@ def check(row, options):
     code, ours, errors = run([options.nvmini, 'compile', '-', '-O0', '--cpu', cpu, '-o', '-'], text)
     if code != 0: return name, 'nvmini refuses', errors.strip().split('\n')[0]
     if options.ptxas and cpu != 'sm_60':
-        with tempfile.NamedTemporaryFile('w', suffix='.ptx') as f:
-            # Textures with samplers apart are another mode of the whole module.
-            samplers = re.search(r'\.(tex|tld4)\.(?!unified)', name)
-            f.write(re.sub(r'(\.target \w+)', r'\1, texmode_independent', ours) if samplers else ours)
-            f.flush()
-            code, _, errors = run([options.ptxas, '-c', '-arch=' + cpu, f.name, '-o', '/dev/null'], '')
-        if code != 0: return name, 'ptxas refuses', errors.strip().split('\n')[0]
+        code, errors = assemble(options.ptxas, name, cpu, ours)
+        if code != 0: return name, 'ptxas refuses', errors
     if not options.llc: return name, 'compiled', ''
     code, theirs, errors = run([options.llc, '-O0', '-mcpu=' + cpu, '-mattr=+ptx85', '-o', '-', '-'], text)
     if code != 0 or re.search(r'\bcall(\.uni)?\b', theirs):
@@ -231,27 +254,52 @@ def check(row, options):
     return name, 'different', 'ours: %s | llc: %s' % (' ; '.join(a), ' ; '.join(b))
 
 
+# One argument is tried at a time; the others keep the value that the usual check gives them.
+TRIED = [str(k) for k in range(-2, 18)] + ['31', '32', '64', '127', '128', '255', '256', '2147483647', '-2147483648']
+
+
+def try_constants(row, options):
+    """Calls with every tried value of every constant argument, at -O0 and the default level."""
+    name, signature, ptx, _, needs = row
+    if signature == '*' or 'imm' not in signature or re.search(r'va_start|reflect|texsurf', name): return name, 'skipped', ''
+    usual, seen = usual_constants(name, Signature(name, signature)), set()
+    for k, value in enumerate(usual):
+        for tried in TRIED if value not in ('true', 'false', '1.0') else []:
+            text = module(name, signature, usual[:k] + [tried] + usual[k + 1:])
+            for level in ('-O0', '-O2'):
+                code, ptx, errors = run([options.nvmini, 'compile', '-', level, '--cpu', cpu_of(needs), '-o', '-'], text)
+                if code == 0 and options.ptxas and ptx not in seen:
+                    seen.add(ptx)
+                    code, errors = assemble(options.ptxas, name, cpu_of(needs), ptx)
+                    if code != 0: return name, 'ptxas refuses', 'argument %d = %s: %s' % (k, tried, errors)
+                if code not in (0, 1):
+                    return name, 'fails', 'argument %d = %s: exit %d: %s' % (k, tried, code, errors.strip().split('\n')[0])
+    return name, 'tried', ''
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--nvmini', default=os.path.join(ROOT, 'build', 'nvmini'))
     p.add_argument('--gen', default=os.path.join(ROOT, 'build', 'gen', 'bin', 'gen_intrinsics'))
     p.add_argument('--only', default='')
     p.add_argument('--show', action='store_true', help='print every row, not only the odd ones')
+    p.add_argument('--constants', action='store_true', help='try constant arguments in and out of their range')
     p.add_argument('-j', type=int, default=os.cpu_count() or 1)
     options = p.parse_args()
     options.llc = shutil.which('llc-19')
     options.ptxas = shutil.which('ptxas') or shutil.which('/usr/local/cuda/bin/ptxas')
-    for peer in ('llc', 'ptxas'):
+    for peer in ('llc', 'ptxas')[options.constants:]:
         if not getattr(options, peer): print('%s is not installed: not compared' % peer)
     table = [r for r in rows(options.gen) if re.search(options.only, r[0])]
     counts = {}
+    check_row = try_constants if options.constants else check
     with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
-        for name, what, detail in pool.map(lambda r: check(r, options), table):
+        for name, what, detail in pool.map(lambda r: check_row(r, options), table):
             counts[what] = counts.get(what, 0) + 1
-            if options.show or what in ('nvmini refuses', 'ptxas refuses', 'different', 'not in llc'):
+            if options.show or what in ('nvmini refuses', 'ptxas refuses', 'different', 'not in llc', 'fails'):
                 print('%-16s %s  %s' % (what, name, detail))
     print(', '.join('%d %s' % (n, what) for what, n in sorted(counts.items())))
-    return 1 if counts.get('nvmini refuses') or counts.get('ptxas refuses') else 0
+    return 1 if any(counts.get(what) for what in ('nvmini refuses', 'ptxas refuses', 'fails')) else 0
 
 
 if __name__ == "__main__":

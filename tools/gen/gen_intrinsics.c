@@ -508,7 +508,7 @@ static void add_word_modifier(struct form *f, const char *m, size_t length) {
   add_code(f, "PTX_MOD_%s", nan ? "NAN_RESULT" : length ? gen_name(m, length) : "NONE");
 }
 
-/* `$3(a|b|)`, `$3:4(…)`: the word selected by one or two constant arguments. */
+/* `$3(a|!|)`, `$3:4(…)`: the word selected by one or two constant arguments. */
 static void add_choice(struct form *f, const char *m) {
   size_t at = f->code.length;
   int first = read_argument_name(f, &m), second = 63, count = 0;
@@ -518,7 +518,8 @@ static void add_choice(struct form *f, const char *m) {
   }
   for (; *m == '(' || *m == '|'; count++) {
     size_t length = strcspn(++m, "|)");
-    add_word_modifier(f, m, length);
+    if (length == 1 && *m == '!') add_code(f, "FORM_MOD_NEVER");
+    else add_word_modifier(f, m, length);
     m += length;
   }
   if (*m != ')' || count > 63) gen_fault("expected a choice '$argument(word|word…)'");
