@@ -247,9 +247,9 @@ def check_address(browser, checks):
     checks.expect(now.startswith("flow 1"), "the address does not restore the place: " + now)
 
 
-def check_scrolling(browser, checks):
-    """Scrolls the PTX from begin to end; a frame may take 100 ms in the mean."""
-    mean = browser.evaluate("""(async () => {
+def scroll(browser):
+    """Scrolls the PTX from begin to end; the mean time of a frame in milliseconds."""
+    return browser.evaluate("""(async () => {
       showTab('code');
       const view = codeTab.views.ptx;
       const begin = performance.now();
@@ -259,21 +259,21 @@ def check_scrolling(browser, checks):
       }
       return (performance.now() - begin) / 20;
     })()""")
-    checks.expect(mean < 100, "scrolling takes %d ms a frame" % mean)
-    return mean
 
 
 def check_page(browser, path, limit, shots):
     checks = Checks(path)
     try:
         opened = browser.open("file://" + os.path.abspath(path))
-        checks.expect(opened <= limit, "opens in %d ms, more than %d" % (opened, limit))
         undefined = json.loads(browser.evaluate(UNDEFINED))
         checks.expect(not undefined, "values without definition: %s" % undefined[:3])
         check_tabs(browser, checks, shots)
         check_keyboard(browser, checks)
-        mean = check_scrolling(browser, checks)
+        mean = scroll(browser)
         check_address(browser, checks)
+        if limit:
+            checks.expect(opened <= limit, "opens in %d ms, more than %d" % (opened, limit))
+            checks.expect(mean < 100, "scrolling takes %d ms a frame" % mean)
         print("%s: opens in %d ms, scrolls at %d ms a frame" % (checks.page, opened, mean))
     except RuntimeError as error:
         checks.expect(False, str(error))
@@ -299,7 +299,8 @@ def main():
     parser.add_argument("--nvmini", default=os.path.join(ROOT, "build", "nvmini"))
     parser.add_argument("--shots", help="write a screenshot of every tab into this folder")
     parser.add_argument("--dark", action="store_true", help="prefer dark colors")
-    parser.add_argument("--limit", type=int, default=2000, help="milliseconds in which a page opens (default: 2000)")
+    parser.add_argument("--limit", type=int, help="milliseconds in which a page must open, with frames below 100 ms "
+                                                  "(default: printed only, for a busy machine is slow)")
     parser.add_argument("pages", nargs="*")
     options = parser.parse_args()
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
