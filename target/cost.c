@@ -73,9 +73,8 @@ static cost cycles(const struct nvm_target *target, enum tgt_wait wait, cost ins
   return cost_times(instructions, tgt_latency_of(target->cpu->generation)->number[wait].value);
 }
 
-/* The cost of a chain of equal instructions. */
-static cost instructions(const struct nvm_target *target, enum tgt_class class, enum tgt_wait wait,
-                         cost count, enum cost_measure measure) {
+cost cost_instructions(const struct nvm_target *target, enum tgt_class class, enum tgt_wait wait,
+                       cost count, enum cost_measure measure) {
   switch (measure) {
     case COST_SIZE: return count;
     case COST_THROUGHPUT: return slots(target, class, count);
@@ -144,8 +143,8 @@ cost cost_arithmetic(const struct nvm_target *target, enum tgt_operation_index o
   if (each == 0) return COST_MAX;
   if (packs(target, exact, type)) times = times / 2 + times % 2;
   if (measure == COST_LATENCY) times = times > 0; /* the lanes execute in parallel */
-  cost one =
-      instructions(target, class_of(row, type.scalar), wait_of(row, type.scalar), each, measure);
+  cost one = cost_instructions(target, class_of(row, type.scalar), wait_of(row, type.scalar), each,
+                               measure);
   return cost_times(one, times);
 }
 
@@ -204,14 +203,14 @@ static unsigned lane_registers(struct cost_type type) {
 static cost convert(const struct nvm_target *target, struct cost_type from, struct cost_type to,
                     enum cost_measure measure) {
   enum tgt_class class = from.bits > 32 || to.bits > 32 ? TGT_CLASS_CONVERT64 : TGT_CLASS_CONVERT;
-  return instructions(target, class, TGT_WAIT_CONVERT, 1, measure);
+  return cost_instructions(target, class, TGT_WAIT_CONVERT, 1, measure);
 }
 
 cost cost_of_cast(const struct nvm_target *target, enum cost_cast cast, struct cost_type from,
                   struct cost_type to, enum cost_measure measure) {
   uint64_t times = measure == COST_LATENCY ? to.lanes > 0 : to.lanes;
   bool widens = lane_registers(to) > lane_registers(from);
-  cost one = instructions(target, TGT_CLASS_LOGIC, TGT_WAIT_INTEGER, 1, measure);
+  cost one = cost_instructions(target, TGT_CLASS_LOGIC, TGT_WAIT_INTEGER, 1, measure);
   switch (cast) {
     case COST_TRUNCATE:
     case COST_BITCAST: return 0;
@@ -228,7 +227,7 @@ cost cost_shuffle(const struct nvm_target *target, struct cost_type type,
   uint64_t bits = (uint64_t)type.bits * type.lanes;
   uint64_t registers = (bits + REGISTER_BITS - 1) / REGISTER_BITS;
   if (measure == COST_LATENCY) registers = 1;
-  cost one = instructions(target, TGT_CLASS_LOGIC, TGT_WAIT_INTEGER, 1, measure);
+  cost one = cost_instructions(target, TGT_CLASS_LOGIC, TGT_WAIT_INTEGER, 1, measure);
   return cost_times(one, registers);
 }
 
@@ -249,10 +248,11 @@ cost cost_reduction(const struct nvm_target *target, enum tgt_operation_index op
 
 cost cost_branch(const struct nvm_target *target, bool divergent, enum cost_measure measure) {
   cost count = divergent ? DIVERGENT_BRANCH : 1;
-  return instructions(target, TGT_CLASS_CONTROL, TGT_WAIT_BRANCH, count, measure);
+  return cost_instructions(target, TGT_CLASS_CONTROL, TGT_WAIT_BRANCH, count, measure);
 }
 
 cost cost_call(const struct nvm_target *target, unsigned registers, enum cost_measure measure) {
-  cost moves = instructions(target, TGT_CLASS_LOGIC, TGT_WAIT_INTEGER, registers, measure);
-  return cost_add(moves, instructions(target, TGT_CLASS_CONTROL, TGT_WAIT_BRANCH, CALL, measure));
+  cost moves = cost_instructions(target, TGT_CLASS_LOGIC, TGT_WAIT_INTEGER, registers, measure);
+  return cost_add(moves,
+                  cost_instructions(target, TGT_CLASS_CONTROL, TGT_WAIT_BRANCH, CALL, measure));
 }

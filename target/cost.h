@@ -61,6 +61,11 @@ unsigned cost_max_interleave_factor(const struct nvm_target *target,
 
 /* ---- Costs ---- */
 
+/* A chain of `count` equal machine instructions of a class, each of which keeps a dependent one
+ * waiting as `wait` says. */
+cost cost_instructions(const struct nvm_target *target, enum tgt_class class, enum tgt_wait wait,
+                       cost count, enum cost_measure measure);
+
 /* An operation on a type, element by element, or in pairs if the CPU has them. Division and square
  * root of float follow the target's prec_div and prec_sqrt. */
 cost cost_arithmetic(const struct nvm_target *target, enum tgt_operation_index operation,
