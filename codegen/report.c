@@ -73,18 +73,23 @@ static struct ptx_key *allowed_place(struct lower *l, const struct ptx_key *key)
   return l->allowed ? &l->allowed[hash % ALLOWED_PLACES] : NULL;
 }
 
-/* An instruction that is not PTX comes from inline assembly, or is a bug. */
+/* What is not PTX comes from inline assembly, from an intrinsic with arguments that PTX has no form
+ * for (a pointer into the wrong space), or is a bug. */
 static void report_need(struct lower *l, const struct ptx_entry *e, const struct ptx_need *need) {
   struct textbuf b;
   textbuf_init(&b, &l->function_arena);
   ptx_describe_need(l->pf, e, l->target, need, &b);
-  bool lacks = need->fault == PTX_FAULT_TARGET;
-  report_error(l, lacks ? DIAG_TARGET_LACKS : DIAG_NOT_PTX, (struct nvm_text){b.bytes, b.length});
+  textbuf_char(&b, '\0');
+  if (l->arena.failed || l->function_arena.failed) return; /* registers may be missing */
   const struct nvm_inst *i = inst_is_none(l->inst) ? NULL : function_inst(l->f, l->inst);
-  bool is_asm = i && i->op == OP_CALL && value_kind(call_callee(l->f, i)) == VALUE_CONST;
-  bool has_memory =
-      !l->arena.failed && !l->function_arena.failed; /* else registers may be missing */
-  l->is_bug |= !lacks && !is_asm && has_memory;
+  const struct nvm_function *callee = i ? call_function(l->f, i) : NULL;
+  if (need->fault == PTX_FAULT_TARGET) report_error(l, DIAG_TARGET_LACKS, text_of(b.bytes));
+  else if (callee && callee->intrinsic)
+    report_refuse(l, module_text(l->module, callee->symbol.name).bytes, b.bytes);
+  else {
+    report_error(l, DIAG_NOT_PTX, text_of(b.bytes));
+    l->is_bug |= !(i && i->op == OP_CALL && value_kind(call_callee(l->f, i)) == VALUE_CONST);
+  }
 }
 
 void report_unsupported(struct lower *l, uint32_t from) {

@@ -378,6 +378,20 @@ def step_check_asan():
     return run_lit("asan")
 
 
+def step_intrinsics():
+    """calls of every intrinsic with constant arguments and overloads of all kinds: compiled or refused, never a fault of nvmini"""
+    count = Count()
+    if not make("default", "all"):
+        return Count(failed=1)
+    for kind in ("--constants", "--overloads"):
+        status, output = run_program([sys.executable, "runtime-tests/peers/check_intrinsics.py", kind, "--no-peers"], 900)
+        numbers = {what: int(number) for number, what in re.findall(r"(\d+) (tried|fails)", output)}
+        if status != 0 or not numbers:
+            print(output[-6000:])
+        count += Count(numbers.get("tried", 0), numbers.get("fails", 0)) if numbers else Count(failed=1)
+    return count
+
+
 def step_recipes():
     """other people's front ends: their modules compile and compute what they should; those installed"""
     count = Count()
@@ -531,7 +545,8 @@ STEPS = {
     "build": step_build, "lint": step_lint, "readme": step_readme, "seeds": step_seeds, "unit": step_unit, "threads": step_threads,
     "embed": step_embed, "python": step_python, "install": step_install, "dist": step_dist, "check": step_check, "everyway": step_everyway,
     "check-checking": step_check_checking,
-    "check-asan": step_check_asan, "samples": step_samples, "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "editors": step_editors, "explain": step_explain,
+    "check-asan": step_check_asan, "samples": step_samples, "intrinsics": step_intrinsics,
+    "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "editors": step_editors, "explain": step_explain,
     "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }

@@ -8,10 +8,12 @@ For each intrinsic a module is made that declares and calls it with arguments of
           ours: mnemonics with modifiers, registers and moves aside
 
 With --constants each constant argument gets values in and out of its range: nvmini must compile or
-refuse each call, never fail on its own account, and ptxas must accept what it compiled.
+refuse each call, never fail on its own account, and ptxas must accept what it compiled. With
+--overloads each overload gets all kinds of types: nvmini must compile or refuse the call.
 
 usage: check_intrinsics.py [--nvmini build/nvmini] [--gen build/gen/bin/gen_intrinsics]
-                           [--only REGEX] [--show] [--constants] [-j N]
+                           [--only REGEX] [--show] [--no-peers]
+                           [--constants|--overloads] [-j N]
 Prints what differs and a table of counts. Exit status 1 if nvmini or ptxas refused a row; different
 instructions are shown for reading, for there is more than one right answer.
 """
@@ -51,13 +53,14 @@ def rows(gen):
 
 class Signature:
     """Turns the table's signature into LLVM types; remembers overloads for the suffix."""
-    def __init__(self, name, text):
+    def __init__(self, name, text, given=()):
         self.name, self.text, self.at, self.bound, self.order = name, text.split(';')[0], 0, {}, []
         self.choice = {}
         for pattern, types in CHOICES:
             if re.search(pattern, name):
                 self.choice = types
                 break
+        self.choice = {**self.choice, **dict(given)}
         self.result = self.type()
         self.arguments = []
         self.eat(' ')
@@ -168,9 +171,9 @@ def usual_constants(name, s):
     return found
 
 
-def module(name, signature, chosen=()):
-    """A call of the intrinsic in @test, with the usual constant arguments or the `chosen` ones."""
-    s = Signature(name, signature)
+def module(name, signature, chosen=(), types=()):
+    """A call of the intrinsic in @test, with the usual constant arguments and overloads or the given ones."""
+    s = Signature(name, signature, types)
     full = '.'.join([name] + overload_order(s))
     values = list(chosen) or usual_constants(name, s)
     params, args = [], []
@@ -277,6 +280,31 @@ def try_constants(row, options):
     return name, 'tried', ''
 
 
+POINTERS = ['ptr'] + ['ptr addrspace(%d)' % k for k in (1, 2, 3, 4, 5, 6, 7, 101)]
+INTEGERS = ['i1', 'i7', 'i8', 'i16', 'i32', 'i64', 'i128', 'i200']
+FLOATS = ['half', 'bfloat', 'float', 'double', 'fp128']
+VECTORS = ['<2 x %s>', '<3 x %s>', '<8 x %s>']
+OVERLOADS = {'I': INTEGERS + [v % t for v in VECTORS for t in INTEGERS], 'F': FLOATS + [v % t for v in VECTORS for t in FLOATS],
+             'P': POINTERS + [v % t for v in VECTORS[:1] for t in POINTERS], 'S': INTEGERS,
+             'T': INTEGERS + FLOATS + POINTERS + ['<2 x i32>', '<3 x half>', '<4 x i1>', '{ i32, i64 }', '[3 x i8]']}
+
+
+def try_overloads(row, options):
+    """Calls with every type that each overload of the intrinsic could have."""
+    name, signature, ptx, _, needs = row
+    if signature == '*' or re.search(r'va_start|reflect|texsurf', name): return name, 'skipped', ''
+    variables = Signature(name, signature).order
+    for v in variables:
+        for t in OVERLOADS[v[0]]:
+            text = module(name, signature, types={v: t})
+            if text is None: return name, 'skipped', ''
+            for level in ('-O0', '-O2'):
+                code, _, errors = run([options.nvmini, 'compile', '-', level, '--cpu', cpu_of(needs), '-o', '-'], text)
+                if code not in (0, 1):
+                    return name, 'fails', '%s = %s: exit %d: %s' % (v, t, code, errors.strip().split('\n')[0])
+    return name, 'tried' if variables else 'skipped', ''
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--nvmini', default=os.path.join(ROOT, 'build', 'nvmini'))
@@ -284,15 +312,18 @@ def main():
     p.add_argument('--only', default='')
     p.add_argument('--show', action='store_true', help='print every row, not only the odd ones')
     p.add_argument('--constants', action='store_true', help='try constant arguments in and out of their range')
+    p.add_argument('--overloads', action='store_true', help='try every type of overloads')
+    p.add_argument('--no-peers', action='store_true', help='only nvmini')
     p.add_argument('-j', type=int, default=os.cpu_count() or 1)
     options = p.parse_args()
-    options.llc = shutil.which('llc-19')
-    options.ptxas = shutil.which('ptxas') or shutil.which('/usr/local/cuda/bin/ptxas')
-    for peer in ('llc', 'ptxas')[options.constants:]:
+    asked = () if options.no_peers or options.overloads else ('ptxas',) if options.constants else ('llc', 'ptxas')
+    options.llc = 'llc' in asked and shutil.which('llc-19')
+    options.ptxas = 'ptxas' in asked and (shutil.which('ptxas') or shutil.which('/usr/local/cuda/bin/ptxas'))
+    for peer in asked:
         if not getattr(options, peer): print('%s is not installed: not compared' % peer)
     table = [r for r in rows(options.gen) if re.search(options.only, r[0])]
     counts = {}
-    check_row = try_constants if options.constants else check
+    check_row = try_constants if options.constants else try_overloads if options.overloads else check
     with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
         for name, what, detail in pool.map(lambda r: check_row(r, options), table):
             counts[what] = counts.get(what, 0) + 1
