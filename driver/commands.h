@@ -13,6 +13,7 @@ int jobs_check(const struct options *o);
 int jobs_print(const struct options *o);
 int jobs_link(const struct options *o);
 int jobs_explain(const struct options *o);
+int jobs_cost(const struct options *o);
 
 /* Makes a context with the options that a job has, as `compile` starts. EXIT_DONE, or the status
  * after a message. */

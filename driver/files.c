@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,6 +83,17 @@ bool files_has_standard_input(void) {
 void files_free(struct file_bytes *file) {
   free(file->bytes);
   *file = (struct file_bytes){NULL, 0, false};
+}
+
+bool files_is_ptx(const struct file_bytes *f) {
+  const char *at = f->bytes;
+  for (;;) {
+    at += strspn(at, " \t\r\n");
+    if (strncmp(at, "//", 2) == 0) at += strcspn(at, "\n");
+    else if (strncmp(at, "/*", 2) == 0)
+      at = strstr(at, "*/") ? strstr(at, "*/") + 2 : at + strlen(at);
+    else return strncmp(at, ".version", 8) == 0;
+  }
 }
 
 bool files_same(const char *a, const char *b) {

@@ -27,6 +27,8 @@ void files_open_standard(void);
 /* Reads `path`; "-" is standard input. The caller frees with files_free. */
 bool files_read(const char *path, struct file_bytes *file, struct file_error *error);
 void files_free(struct file_bytes *file);
+/* Whether it is PTX, which starts with `.version` after comments. */
+bool files_is_ptx(const struct file_bytes *f);
 /* Whether standard input is a file or a pipe: not a terminal, and not /dev/null. */
 bool files_has_standard_input(void);
 

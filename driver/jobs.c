@@ -2,12 +2,14 @@
 #include "api/module.h"
 #include "driver/cache_key.h"
 #include "driver/commands.h"
+#include "driver/cost/cost.h"
 #include "driver/demands.h"
 #include "driver/explain/explain.h"
 #include "driver/files.h"
 #include "driver/outputs.h"
 #include "driver/remarks.h"
 #include "driver/render.h"
+#include "ptx/parse.h"
 #include "support/number.h"
 
 #include <errno.h>
@@ -153,11 +155,15 @@ static struct nvmini_text reread(void *state) {
   return (struct nvmini_text){j->file.bytes, j->file.length};
 }
 
-static int load(struct job *j, const char *path) {
+static int read_input(struct job *j, const char *path) {
   struct file_error error;
   j->path = path;
   j->shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
-  if (!files_read(path, &j->file, &error)) return jobs_file_failed(&j->render, j->shown, error);
+  return files_read(path, &j->file, &error) ? EXIT_DONE
+                                            : jobs_file_failed(&j->render, j->shown, error);
+}
+
+static int parse_input(struct job *j) {
   int status =
       exit_status(nvmini_parse(j->context, j->file.bytes, j->file.length, j->shown, &j->module));
   if (status == EXIT_DONE && j->file.regular) {
@@ -165,6 +171,11 @@ static int load(struct job *j, const char *path) {
     module_drop_source(j->module, reread, j);
   }
   return status == EXIT_DONE ? check_triple(j) : status;
+}
+
+static int load(struct job *j, const char *path) {
+  int status = read_input(j, path);
+  return status == EXIT_DONE ? parse_input(j) : status;
 }
 
 static void unload(struct job *j) {
@@ -439,12 +450,12 @@ static const char *level_text(const struct options *o) {
 }
 
 /* Without a CPU of the command line or the module, the default of `run`. */
-static int choose_explained_cpu(struct job *j, struct explain *e) {
+static int choose_cpu_or_default(struct job *j, struct nvm_text *name) {
   struct demands_cpu named = demands_cpu(j->module);
   const char *cpu = j->options->values[OPTION_CPU];
-  e->cpu = cpu ? text_of(cpu) : (struct nvm_text){named.cpu.bytes, named.cpu.length};
-  if (cpu || e->cpu.length) return choose_cpu(j);
-  e->cpu = text_of("sm_90a");
+  *name = cpu ? text_of(cpu) : (struct nvm_text){named.cpu.bytes, named.cpu.length};
+  if (cpu || name->length) return choose_cpu(j);
+  *name = text_of("sm_90a");
   return exit_status(nvmini_set_option(j->context, "--cpu=sm_90a"));
 }
 
@@ -526,7 +537,7 @@ static int save_explanation(struct job *j, struct explain *e) {
 static int explain_job(struct job *j, struct explain *e) {
   e->input = text_of(j->shown);
   e->level = text_of(level_text(j->options));
-  int status = choose_explained_cpu(j, e);
+  int status = choose_cpu_or_default(j, &e->cpu);
   if (status == EXIT_DONE) status = jobs_link_libraries(j->options, j->context, j->module);
   if (status == EXIT_DONE) status = exit_status(explain_compile(e));
   struct nvmini_text source = reread(j);
@@ -544,5 +555,58 @@ int jobs_explain(const struct options *o) {
   bool started = explain_start(&e, j.context, j.module);
   status = started ? explain_job(&j, &e) : exit_status(report_no_memory());
   explain_end(&e);
+  return end(&j, status);
+}
+
+/* ---- cost ---- */
+
+/* The CPU of the command line, or the one that the PTX names. */
+static int choose_cpu_of_ptx(struct job *j, const struct ptx_module *m) {
+  char text[64];
+  if (j->options->values[OPTION_CPU]) return EXIT_DONE;
+  struct nvm_text cpu = strtab_text(m->strings, m->target);
+  snprintf(text, sizeof text, "--cpu=%.*s", (int)cpu.length, cpu.bytes);
+  return exit_status(nvmini_set_option(j->context, text));
+}
+
+static int report_cost(struct job *j, struct nvm_text ptx) {
+  struct arena arena;
+  struct strtab strings;
+  struct ptx_parse_error error;
+  struct nvm_target target;
+  arena_init(&arena, nvm_default_allocator);
+  struct ptx_module m = {.arena = &arena, .strings = &strings};
+  bool ready = strtab_init(&strings, &arena);
+  enum nvm_status parsed = ready ? ptx_parse_module(ptx, &m, &error) : NVM_OUT_OF_MEMORY;
+  int status = parsed == NVM_OK ? EXIT_DONE : EXIT_REFUSED;
+  if (parsed == NVM_REFUSED)
+    fprintf(stderr, "%s:%u:%u: error: %.*s\n", j->shown, error.line, error.column,
+            (int)error.message.length, error.message.bytes);
+  else if (parsed != NVM_OK) status = exit_status(report_no_memory());
+  if (status == EXIT_DONE) status = choose_cpu_of_ptx(j, &m);
+  if (status == EXIT_DONE) status = exit_status(module_target(j->context, &target));
+  if (status == EXIT_DONE) status = cost_report(j->options, j->shown, &m, &target);
+  arena_free(&arena);
+  return status;
+}
+
+static int compile_and_report_cost(struct job *j) {
+  struct nvmini_text ptx;
+  struct nvm_text cpu;
+  int status = parse_input(j);
+  if (status == EXIT_DONE) status = choose_cpu_or_default(j, &cpu);
+  if (status == EXIT_DONE) status = jobs_link_libraries(j->options, j->context, j->module);
+  if (status == EXIT_DONE) status = exit_status(nvmini_compile(j->module, &ptx));
+  return status == EXIT_DONE ? report_cost(j, (struct nvm_text){ptx.bytes, ptx.length}) : status;
+}
+
+int jobs_cost(const struct options *o) {
+  struct job j;
+  int status = start(&j, o);
+  if (status == EXIT_DONE) status = read_input(&j, o->operands[0]);
+  if (status != EXIT_DONE) return end(&j, status);
+  bool is_ptx = files_is_ptx(&j.file);
+  status = is_ptx ? report_cost(&j, (struct nvm_text){j.file.bytes, j.file.length})
+                  : compile_and_report_cost(&j);
   return end(&j, status);
 }

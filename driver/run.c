@@ -116,18 +116,6 @@ static int compile(struct run *r, struct nvmini_text *ptx) {
   return s == NVMINI_OK ? EXIT_DONE : s == NVMINI_BUG ? EXIT_FAULT : EXIT_REFUSED;
 }
 
-/* PTX starts with `.version`, after comments. */
-static bool is_ptx(const struct file_bytes *f) {
-  const char *at = f->bytes;
-  for (;;) {
-    at += strspn(at, " \t\r\n");
-    if (strncmp(at, "//", 2) == 0) at += strcspn(at, "\n");
-    else if (strncmp(at, "/*", 2) == 0)
-      at = strstr(at, "*/") ? strstr(at, "*/") + 2 : at + strlen(at);
-    else return strncmp(at, ".version", 8) == 0;
-  }
-}
-
 static int parse(struct run *r, struct nvm_text text) {
   struct ptx_parse_error error;
   memset(&r->module, 0, sizeof r->module);
@@ -585,7 +573,7 @@ int run_command(const struct options *o) {
     status = refuse(r, error.number ? strerror(error.number) : diag_message(error.id));
   if (status == EXIT_DONE && !(r->options = own_options(r, o))) status = EXIT_USAGE;
   struct nvmini_text ptx = {r->file.bytes, r->file.length};
-  if (status == EXIT_DONE && !is_ptx(&r->file)) {
+  if (status == EXIT_DONE && !files_is_ptx(&r->file)) {
     r->is_ir = runs_ir(r);
     status = compile(r, &ptx);
   }
