@@ -45,8 +45,9 @@ FLAGS_checking := -O1 -g -DNVM_HOSTILE -DNVM_CHECKING
 FLAGS_asan := $(SANITIZE) -DNVM_CHECKING -fsanitize=address,undefined -fno-sanitize=pointer-overflow
 FLAGS_tsan := $(SANITIZE) -DNVM_CHECKING -fsanitize=thread
 FLAGS_fuzz = $(FLAGS_asan) $(FUZZ_INSTRUMENT)
-ifeq ($(filter $(VARIANT),default release checking asan tsan fuzz),)
-$(error VARIANT is one of default, release, checking, asan, tsan, fuzz; not '$(VARIANT)')
+FLAGS_afl := $(SANITIZE) -DNVM_CHECKING
+ifeq ($(filter $(VARIANT),default release checking asan tsan fuzz afl),)
+$(error VARIANT is one of default, release, checking, asan, tsan, fuzz, afl; not '$(VARIANT)')
 endif
 
 ifeq ($(VARIANT),fuzz)
@@ -57,6 +58,12 @@ FUZZ_ENGINE := $(if $(FUZZ_CLANG),-fsanitize=fuzzer)
 ifneq ($(FUZZ_CLANG),)
 override CC := $(FUZZ_CLANG)
 endif
+endif
+# The same targets for AFL++, which measures coverage by its own compiler; AFL_USE_ASAN=1 and the
+# like are read by it.
+ifeq ($(VARIANT),afl)
+override CC := afl-clang-fast
+FUZZ_ENGINE := -fsanitize=fuzzer
 endif
 
 # Link-time optimization of the release command, where the compiler is gcc: 8 % less run time for
@@ -174,7 +181,7 @@ help:
 	@echo 'make update-golden  write what commands print now into README.md and docs/vectorizer.md'
 	@echo 'make clean          remove build/'
 	@echo
-	@echo 'Variables: VARIANT=default|release|checking|asan|tsan|fuzz (build/, build/VARIANT), CC=gcc|clang,'
+	@echo 'Variables: VARIANT=default|release|checking|asan|tsan|fuzz|afl (build/, build/VARIANT), CC=gcc|clang,'
 	@echo '           WERROR=0 (warnings do not stop the build), LTO= (release without link-time optimization),'
 	@echo '           CFLAGS, LDFLAGS (appended)'
 
@@ -327,6 +334,10 @@ fuzz-diff: all
 .PHONY: fuzz-cuda
 fuzz-cuda: all
 	@$(PYTHON) runtime-tests/fuzz/diff_cuda.py --count $N --seed $(SEED) --nvmini $B/nvmini
+
+.PHONY: fuzz-seeds
+fuzz-seeds: all
+	@runtime-tests/fuzz/seeds.sh
 
 SECONDS_EACH ?= 60
 fuzz:
