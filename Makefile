@@ -99,7 +99,7 @@ COMPAT_SOURCES := $(wildcard compat/*.c)
 # tools/gen/gen_NAME*.c, with what generators share, become build/gen/bin/gen_NAME and runs as
 # `gen_NAME TABLE build/gen`, or, where it knows requirements by name, `gen_NAME TABLE NAMES build/gen`.
 
-GENERATORS := target intrinsics ptx combine mathlib explain
+GENERATORS := target intrinsics ptx combine mathlib explain reference
 GENERATOR_target := tools/gen/gen_target.c target/nvptx.def
 GENERATES_target := nvptx_tables.h nvptx_tables.inc
 GENERATOR_intrinsics := tools/gen/gen_intrinsics.c ir/intrinsics.def target/nvptx.def
@@ -114,6 +114,8 @@ GENERATES_mathlib := mathlib.inc
 EXPLAIN_SCRIPTS := base text diff lines trace card passes layout flow code plans remarks registers run main
 GENERATOR_explain := tools/gen/gen_explain.c $(wildcard $(addprefix driver/explain/,page.html page.css $(addsuffix .js,$(EXPLAIN_SCRIPTS))))
 GENERATES_explain := explain_page.inc
+GENERATOR_reference := tools/gen/gen_reference.c $(sort $(wildcard driver/reference/*.txt))
+GENERATES_reference := reference.inc
 
 # A generator without its source or table is left out.
 present = $(if $(word 2,$(wildcard $(GENERATOR_$1))),$1)
@@ -425,6 +427,7 @@ docs: all
 	@mkdir -p build/docs
 	$B/nvmini targets --format markdown > build/docs/targets.md.new
 	@mv build/docs/targets.md.new build/docs/targets.md
+	$B/nvmini help --reference build/docs/reference
 
 lint: all
 	@$(PYTHON) tools/lint.py build

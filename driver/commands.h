@@ -41,6 +41,12 @@ int tables_passes(const struct options *o);
 int tables_intrinsics(const struct options *o);
 int tables_knobs(const struct options *o);
 int tables_diagnostics(const struct options *o);
+/* The words for the flags of an instruction, and for the effects of an intrinsic; their number. */
+enum { TABLES_MAX_FLAGS = 16 };
+uint32_t tables_op_flags(uint32_t flags, const char *texts[TABLES_MAX_FLAGS]);
+uint32_t tables_effects(uint32_t flags, const char *texts[TABLES_MAX_FLAGS]);
+/* "error" */
+const char *tables_severity(enum diag_severity s);
 
 /* targets.c: the CPUs. */
 int targets_command(const struct options *o);

@@ -15,7 +15,7 @@ static const struct source {
      "nvmini targets 2>/dev/null | sed -n \"s/^\\(sm_[0-9a-z]*\\).*/\\1/p\"; echo native"},
     {"NAME=VALUE", "", "_nvmini_knob_values", "nvmini knobs 2>/dev/null | sed \"s/ .*/=/\""},
     {"", "[NAME]", "_nvmini_knobs", "nvmini knobs 2>/dev/null | sed \"s/ .*//\""},
-    {"PASS", "", "_nvmini_passes", "nvmini passes 2>/dev/null | sed \"s/ .*//\""},
+    {"PASS", "[PASS]", "_nvmini_passes", "nvmini passes 2>/dev/null | sed \"s/ .*//\""},
     {"", "[OP]", "_nvmini_ops", "nvmini ops 2>/dev/null | sed \"s/ .*//\""},
     {"", "[ID]", "_nvmini_diagnostics", "nvmini diagnostics 2>/dev/null | sed \"s/ .*//\""},
     {"", "[COMMAND]", "_nvmini_commands",

@@ -5,6 +5,7 @@
 #include "driver/commands.h"
 #include "driver/files.h"
 #include "driver/reduce/reduce.h"
+#include "driver/reference/reference.h"
 
 #include "nvmini.h"
 
@@ -73,6 +74,7 @@ static int help(const struct options *o) {
     editors_textmate(stdout, o->values[OPTION_TEXTMATE]);
     return EXIT_DONE;
   }
+  if (o->values[OPTION_REFERENCE]) return reference_write(o->values[OPTION_REFERENCE]);
   enum command c = COMMAND_COUNT;
   if (o->operand_count > 0 && (c = command_find(o->operands[0])) == COMMAND_COUNT)
     return options_unknown_command(o->operands[0]);

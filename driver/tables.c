@@ -1,5 +1,6 @@
 /* Prints the compiler's tables: instructions, passes, intrinsics, knobs, diagnostics. */
 #include "driver/commands.h"
+#include "driver/reference/reference.h"
 #include "ir/intrinsic.h"
 #include "ir/ops.h"
 #include "opt/pipeline.h"
@@ -11,11 +12,21 @@
 
 /* ---- Instructions ---- */
 
-static void show_op_flags(uint32_t flags) {
-  static const struct {
-    uint32_t flag;
-    const char *text;
-  } names[] = {
+struct flag_text {
+  uint32_t flag;
+  const char *text;
+};
+
+static uint32_t texts_of(const struct flag_text *rows, size_t count, uint32_t flags,
+                         const char **texts) {
+  uint32_t found = 0;
+  for (size_t i = 0; i < count; i++)
+    if (flags & rows[i].flag) texts[found++] = rows[i].text;
+  return found;
+}
+
+uint32_t tables_op_flags(uint32_t flags, const char *texts[TABLES_MAX_FLAGS]) {
+  static const struct flag_text rows[] = {
       {OPF_TERMINATOR, "terminator"},
       {OPF_COMMUTES, "commutative"},
       {OPF_TRAPS, "must not be speculated"},
@@ -30,13 +41,19 @@ static void show_op_flags(uint32_t flags) {
       {OPF_FAST, "allows fast-math flags"},
       {OPF_UNIQUE, "must not be merged"},
   };
-  const char *separator = "  [";
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    if ((flags & names[i].flag) == 0) continue;
-    printf("%s%s", separator, names[i].text);
-    separator = ", ";
-  }
-  if (separator[0] == ',') putchar(']');
+  return texts_of(rows, sizeof rows / sizeof rows[0], flags, texts);
+}
+
+/* Prints "  [a, b]" if there are texts. */
+static void show_flags(const char *const *texts, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) printf("%s%s", i ? ", " : "  [", texts[i]);
+  if (count) putchar(']');
+}
+
+/* Prints what the reference says of a row, after a blank line. */
+static void show_section(const char *kind, const char *name) {
+  struct nvm_text section = reference_section(kind, name);
+  if (section.length) printf("\n%.*s", (int)section.length, section.bytes);
 }
 
 int tables_ops(const struct options *o) {
@@ -48,9 +65,11 @@ int tables_ops(const struct options *o) {
     if (wanted != NULL && strcmp(wanted, names[i]) != 0) continue;
     found = true;
     printf("%-15s %s", names[i], op_table[i].meaning);
-    show_op_flags(op_table[i].flags);
+    const char *flags[TABLES_MAX_FLAGS];
+    show_flags(flags, tables_op_flags(op_table[i].flags, flags));
     putchar('\n');
   }
+  if (found && wanted) show_section("ops", wanted);
   return found ? EXIT_DONE : options_unknown("unknown instruction", wanted, names, OP_COUNT);
 }
 
@@ -72,6 +91,13 @@ static int show_level(const char *level) {
   return EXIT_DONE;
 }
 
+static void show_pass(enum pass_id p) {
+  printf("%-18s %s\n", pass_table[p].name, pass_table[p].meaning);
+  for (int k = 0; k < PASS_PARAMETER_COUNT; k++)
+    if (pass_parameters[k].pass == p)
+      printf("  <[no-]%s> %s\n", pass_parameters[k].name, pass_parameters[k].meaning);
+}
+
 int tables_passes(const struct options *o) {
   char level[16] = "";
   for (int i = OPTION_O0; i < OPTION_OFC; i++)
@@ -79,35 +105,37 @@ int tables_passes(const struct options *o) {
       snprintf(level, sizeof level, "%s", options_name((enum option_id)i) + strlen("-O"));
   if (o->values[OPTION_OFC] != NULL) snprintf(level, sizeof level, "%s", o->values[OPTION_OFC]);
   if (level[0] != '\0') return show_level(level);
+  const char *wanted = o->operand_count == 0 ? NULL : o->operands[0];
+  const char *names[PASS_COUNT];
+  bool found = wanted == NULL;
   for (int p = 1; p < PASS_COUNT; p++) {
-    printf("%-18s %s\n", pass_table[p].name, pass_table[p].meaning);
-    for (int k = 0; k < PASS_PARAMETER_COUNT; k++)
-      if (pass_parameters[k].pass == (enum pass_id)p)
-        printf("  <[no-]%s> %s\n", pass_parameters[k].name, pass_parameters[k].meaning);
+    names[p - 1] = pass_table[p].name;
+    if (wanted != NULL && strcmp(wanted, names[p - 1]) != 0) continue;
+    found = true;
+    show_pass((enum pass_id)p);
+    if (wanted != NULL) show_section("passes", wanted);
   }
-  return EXIT_DONE;
+  return found ? EXIT_DONE : options_unknown("unknown pass", wanted, names, PASS_COUNT - 1);
 }
 
 /* ---- Intrinsics ---- */
 
-static void show_intrinsic(const struct intrinsic_info *i) {
-  printf("%-44s %s", i->name, i->signature);
-  if (i->requires[0] != '\0') printf("  needs %s", i->requires);
-  static const struct {
-    uint16_t flag;
-    const char *text;
-  } names[] = {
+uint32_t tables_effects(uint32_t flags, const char *texts[TABLES_MAX_FLAGS]) {
+  static const struct flag_text rows[] = {
       {INTRIN_READS, "reads"},           {INTRIN_WRITES, "writes"},
       {INTRIN_ARGMEM, "only arguments"}, {INTRIN_CONVERGENT, "convergent"},
       {INTRIN_NORETURN, "no return"},
   };
-  const char *separator = "  [";
-  for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-    if ((i->flags & names[k].flag) == 0) continue;
-    printf("%s%s", separator, names[k].text);
-    separator = ", ";
-  }
-  puts(separator[0] == ',' ? "]" : "");
+  return texts_of(rows, sizeof rows / sizeof rows[0], flags, texts);
+}
+
+static void show_intrinsic(enum intrinsic_id id) {
+  const struct intrinsic_info *i = &intrinsic_table[id];
+  const char *effects[TABLES_MAX_FLAGS];
+  printf("%-44s %s", i->name, i->signature);
+  if (i->requires[0] != '\0') printf("  needs %s", i->requires);
+  show_flags(effects, tables_effects(i->flags, effects));
+  putchar('\n');
 }
 
 int tables_intrinsics(const struct options *o) {
@@ -115,7 +143,7 @@ int tables_intrinsics(const struct options *o) {
   bool found = false;
   for (int i = INTRINSIC_NONE + 1; i < INTRINSIC_COUNT; i++) {
     if (strncmp(intrinsic_table[i].name, prefix, strlen(prefix)) != 0) continue;
-    show_intrinsic(&intrinsic_table[i]);
+    show_intrinsic((enum intrinsic_id)i);
     found = true;
   }
   if (found) return EXIT_DONE;
@@ -138,12 +166,13 @@ int tables_knobs(const struct options *o) {
            k->min == 0 && k->max == 1 ? "switch" : "number", (int)k->min, (int)k->max,
            (int)k->initial, k->reader, k->meaning);
   }
+  if (found && wanted) show_section("knobs", wanted);
   return found ? EXIT_DONE : options_unknown("unknown knob", wanted, names, KNOB_COUNT);
 }
 
 /* ---- Diagnostics ---- */
 
-static const char *severity_word(enum diag_severity s) {
+const char *tables_severity(enum diag_severity s) {
   switch (s) {
     case DIAG_ERROR: return "error";
     case DIAG_WARNING: return "warning";
@@ -160,10 +189,11 @@ int tables_diagnostics(const struct options *o) {
     enum diag_id id = (enum diag_id)i;
     names[i] = diag_name(id);
     if (wanted == NULL)
-      printf("%-28s %-8s %s\n", names[i], severity_word(diag_severity(id)), diag_message(id));
+      printf("%-28s %-8s %s\n", names[i], tables_severity(diag_severity(id)), diag_message(id));
     if (wanted == NULL || strcmp(wanted, names[i]) != 0) continue;
-    printf("%s (%s): %s\n\n%s\n", names[i], severity_word(diag_severity(id)), diag_message(id),
+    printf("%s (%s): %s\n\n%s\n", names[i], tables_severity(diag_severity(id)), diag_message(id),
            diag_meaning(id));
+    show_section("diagnostics", wanted);
     return EXIT_DONE;
   }
   return wanted == NULL ? EXIT_DONE

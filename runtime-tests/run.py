@@ -479,6 +479,17 @@ def step_editors():
     return Count(int(numbers[1]), int(numbers[2]), int(numbers[3] or 0)) if numbers else Count(failed=1)
 
 
+def step_reference():
+    """the reference pages: every example of ops, passes, knobs and diagnostics prints what they show, every link resolves"""
+    if not make("default", "all"):
+        return Count(failed=1)
+    status, output = run_program([sys.executable, "runtime-tests/reference/check_reference.py"], 600)
+    numbers = re.search(r"reference: (\d+) passed, (\d+) failed", output)
+    if status != 0 or not numbers:
+        print(output[-6000:])
+    return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
+
+
 def step_libnvvm():
     """libnvvm.so.4: every row of docs/libnvvm.md, and the same rows of NVIDIA's where it is installed"""
     if not make("default", "all"):
@@ -547,6 +558,7 @@ STEPS = {
     "check-checking": step_check_checking,
     "check-asan": step_check_asan, "samples": step_samples, "intrinsics": step_intrinsics,
     "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "editors": step_editors, "explain": step_explain,
+    "reference": step_reference,
     "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }

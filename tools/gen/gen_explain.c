@@ -9,44 +9,25 @@
 static const char style_mark[] = "/*STYLE*/", data_mark[] = "/*DATA*/",
                   script_mark[] = "/*SCRIPT*/";
 
-static char *read_file(const char *path) {
-  FILE *file = fopen(path, "rb");
-  if (!file) gen_fail("%s: cannot read", path);
-  struct gen_text text = {0};
-  char block[4096];
-  for (size_t n; (n = fread(block, 1, sizeof block, file)) > 0;) gen_add_bytes(&text, block, n);
-  if (ferror(file)) gen_fail("%s: cannot read", path);
-  fclose(file);
-  gen_add_bytes(&text, "", 1);
-  return text.bytes;
-}
-
 static char *find(const char *page, const char *mark, const char *path) {
   char *at = strstr(page, mark);
   if (!at) gen_fail("%s: mark %s not found", path, mark);
   return at;
 }
 
-static void write_array(FILE *out, const char *name, const struct gen_text *text) {
-  fprintf(out, "static const unsigned char %s[%zu] = {", name, text->length);
-  for (size_t i = 0; i < text->length; i++)
-    fprintf(out, "%s%u,", i % 24 ? "" : "\n", (unsigned char)text->bytes[i]);
-  fputs("\n};\n", out);
-}
-
 static struct gen_text head, tail;
 
 static void write_page(FILE *out) {
-  write_array(out, "explain_page_head", &head);
-  write_array(out, "explain_page_tail", &tail);
+  gen_write_array(out, "explain_page_head", &head);
+  gen_write_array(out, "explain_page_tail", &tail);
 }
 
 int main(int argc, char **argv) {
   if (argc < 5) gen_fail("usage: gen_explain PAGE STYLE SCRIPT... OUTDIR");
-  char *page = read_file(argv[1]);
+  char *page = gen_read_file(argv[1]);
   char *style = find(page, style_mark, argv[1]), *data = find(style, data_mark, argv[1]),
        *script = find(data, script_mark, argv[1]);
-  char *css = read_file(argv[2]);
+  char *css = gen_read_file(argv[2]);
   gen_add_bytes(&head, page, (size_t)(style - page));
   gen_add_bytes(&head, css, strlen(css));
   style += strlen(style_mark);
@@ -54,7 +35,7 @@ int main(int argc, char **argv) {
   data += strlen(data_mark);
   gen_add_bytes(&tail, data, (size_t)(script - data));
   for (int k = 3; k < argc - 1; k++) {
-    char *text = read_file(argv[k]);
+    char *text = gen_read_file(argv[k]);
     gen_add_bytes(&tail, text, strlen(text));
     free(text);
   }

@@ -191,7 +191,28 @@ const char *gen_requirement(const struct tgt_requirement *r) {
   return t.bytes;
 }
 
+/* ---- input ---- */
+
+char *gen_read_file(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (!file) gen_fail("%s: cannot read", path);
+  struct gen_text text = {0};
+  char block[4096];
+  for (size_t n; (n = fread(block, 1, sizeof block, file)) > 0;) gen_add_bytes(&text, block, n);
+  if (ferror(file)) gen_fail("%s: cannot read", path);
+  fclose(file);
+  gen_add_bytes(&text, "", 1);
+  return text.bytes;
+}
+
 /* ---- output ---- */
+
+void gen_write_array(FILE *out, const char *name, const struct gen_text *text) {
+  fprintf(out, "static const unsigned char %s[%zu] = {", name, text->length);
+  for (size_t i = 0; i < text->length; i++)
+    fprintf(out, "%s%u,", i % 24 ? "" : "\n", (unsigned char)text->bytes[i]);
+  fputs("\n};\n", out);
+}
 
 static bool write_file(const char *path, void (*write)(FILE *)) {
   FILE *out = fopen(path, "wb");

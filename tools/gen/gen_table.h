@@ -47,6 +47,11 @@ int gen_main(int argc, char **argv, const struct generator *generator);
  */
 int gen_write_files(const char *folder, const struct generator *generator);
 
+/* The bytes of a file, with a NUL; exits if it cannot be read. */
+char *gen_read_file(const char *path);
+/* Writes the bytes as a C array of that name. */
+void gen_write_array(FILE *out, const char *name, const struct gen_text *text);
+
 /* Prints `file:line: error: …` to standard error, up to GEN_MAX_FAULTS times. */
 void gen_fault(const char *format, ...);
 void gen_fault_at(int line, const char *format, ...);
