@@ -20,7 +20,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # The tables of which every row has an example.
-COMPLETE = ("ops",)
+COMPLETE = ("ops", "passes")
 
 
 class Section:
@@ -126,6 +126,9 @@ class Checker:
             self.result(lines and not faults, f"{where}: the example is wrong: {faults}")
         if kind == "ops":
             self.result(any(section.name.encode() in text for text in command["files"].values()), f"{where}: not in its example")
+        if kind == "passes":
+            before, _ = execute(self.nvmini, {**command, "text": re.sub("compile (\\S+).*?\\|", r"print \1 |", command["text"])}, False)
+            self.result(before and before != lines, f"{where}: the pass changes nothing in its example")
         if self.update:
             command["output"] = lines
         self.result(lines == command["output"], f"{where}: expected {command['output']}\n  printed {lines}")
