@@ -20,7 +20,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # The tables of which every row has an example.
-COMPLETE = ("ops", "passes")
+COMPLETE = ("ops", "passes", "diagnostics")
 
 
 class Section:
@@ -89,7 +89,7 @@ def execute(nvmini, command, json_too):
             return done.stdout.decode(errors="replace")
         lines = [line.rstrip() for line in run(command["text"]).splitlines()]
         ids = None
-        if json_too and re.match(r"nvmini (compile|check|print|link) ", command["text"]):
+        if json_too and re.match(r"nvmini (compile|check|print|link) [^|]*$", command["text"]):
             objects = re.findall(r"^\{.*\}$", run(command["text"] + " --diagnostics json"), re.M)
             ids = {json.loads(line)["id"] for line in objects}
         return lines, ids
