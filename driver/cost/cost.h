@@ -111,4 +111,8 @@ bool cost_loop_measure(struct cost_measured *m, const struct cost_graph *g, uint
 int cost_report(const struct options *o, const char *shown, const struct ptx_module *m,
                 const struct nvm_target *target);
 
+/* The tables of one function as a JSON object. False when out of memory. */
+bool cost_write_json(const struct ptx_module *m, const struct ptx_function *f,
+                     const struct nvm_target *target, struct textbuf *out);
+
 #endif

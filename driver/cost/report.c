@@ -17,7 +17,8 @@ struct row {
 };
 
 struct report {
-  const struct options *options;
+  const char *kernel; /* NULL: all functions */
+  uint64_t loop;      /* 0: all loops */
   const char *shown;
   const struct ptx_module *module;
   const struct nvm_target *target;
@@ -47,12 +48,11 @@ static int unknown_kernel(struct report *r, const char *name) {
 }
 
 static bool is_chosen(struct report *r, const struct ptx_function *f) {
-  const char *name = r->options->values[OPTION_COST_KERNEL];
-  return !f->is_declaration && (!name || strcmp(name, name_of(r, f->name)) == 0);
+  return !f->is_declaration && (!r->kernel || strcmp(r->kernel, name_of(r, f->name)) == 0);
 }
 
 /* Adds the loops of a function; those that --loop does not name are left out. */
-static bool add_function(struct report *r, const struct ptx_function *f, uint64_t only) {
+static bool add_function(struct report *r, const struct ptx_function *f) {
   struct arena *arena = &r->sheet.arena;
   struct cost_graph *g = arena_alloc(arena, sizeof *g);
   if (!g || !cost_graph_build(g, f, arena)) return false;
@@ -60,7 +60,7 @@ static bool add_function(struct report *r, const struct ptx_function *f, uint64_
   if (g->loops.count == 1) r->without_loops = name_of(r, f->name);
   for (uint32_t k = 1; k < g->loops.count; k++) {
     struct row row = {.f = f, .g = g, .loop = k};
-    if (only && k != only) continue;
+    if (r->loop && k != r->loop) continue;
     if (!cost_loop_measure(&row.m, g, k, r->target, arena)) return false;
     if (!VEC_PUSH(arena, &r->rows, row)) return false;
   }
@@ -68,21 +68,14 @@ static bool add_function(struct report *r, const struct ptx_function *f, uint64_
 }
 
 static int choose(struct report *r) {
-  const char *name = r->options->values[OPTION_COST_KERNEL];
-  const char *loop = r->options->values[OPTION_LOOP];
-  uint64_t only = 0;
-  if (loop && (!number_read_all(loop, UINT32_MAX, &only) || only == 0)) {
-    fprintf(stderr, "nvmini: error: option '--loop': '%s' is not a positive number\n", loop);
-    return EXIT_USAGE;
-  }
   for (uint32_t i = 0; i < r->module->functions.count; i++)
     if (is_chosen(r, r->module->functions.data[i]) &&
-        !add_function(r, r->module->functions.data[i], only))
+        !add_function(r, r->module->functions.data[i]))
       return EXIT_DONE; /* sheet_finish() reports that memory ran out */
-  if (name && r->functions == 0) return unknown_kernel(r, name);
-  if (!only || r->rows.count) return EXIT_DONE;
-  fprintf(stderr, "nvmini: error: %s: %s has no loop %s\n", r->shown, name ? name : "the module",
-          loop);
+  if (r->kernel && r->functions == 0) return unknown_kernel(r, r->kernel);
+  if (!r->loop || r->rows.count) return EXIT_DONE;
+  fprintf(stderr, "nvmini: error: %s: %s has no loop %llu\n", r->shown,
+          r->kernel ? r->kernel : "the module", (unsigned long long)r->loop);
   return EXIT_REFUSED;
 }
 
@@ -321,14 +314,18 @@ static bool has_unknown(const struct report *r) {
   return false;
 }
 
-static void put_all(struct report *r) {
-  struct sheet *s = &r->sheet;
-  put_machine(r);
+static void put_tables(struct report *r) {
   put_loops(r);
   put_classes(r);
   put_bounds(r);
   put_chains(r);
-  if (r->options->values[OPTION_LOOP]) put_instructions(r);
+}
+
+static void put_all(struct report *r) {
+  struct sheet *s = &r->sheet;
+  put_machine(r);
+  put_tables(r);
+  if (r->loop) put_instructions(r);
   if (has_unknown(r))
     sheet_remark(s,
                  "The tables have no price for instructions without a unit: each counts as one "
@@ -351,7 +348,13 @@ static void put_none(struct report *r) {
 
 int cost_report(const struct options *o, const char *shown, const struct ptx_module *m,
                 const struct nvm_target *target) {
-  struct report r = {.options = o, .shown = shown, .module = m, .target = target};
+  const char *loop = o->values[OPTION_LOOP];
+  struct report r = {
+      .kernel = o->values[OPTION_COST_KERNEL], .shown = shown, .module = m, .target = target};
+  if (loop && (!number_read_all(loop, UINT32_MAX, &r.loop) || r.loop == 0)) {
+    fprintf(stderr, "nvmini: error: option '--loop': '%s' is not a positive number\n", loop);
+    return EXIT_USAGE;
+  }
   sheet_start(&r.sheet, strcmp(options_value(o, OPTION_COST_FORMAT), "json") == 0);
   int status = choose(&r);
   if (status != EXIT_DONE) {
@@ -361,4 +364,17 @@ int cost_report(const struct options *o, const char *shown, const struct ptx_mod
   if (r.rows.count) put_all(&r);
   else put_none(&r);
   return sheet_finish(&r.sheet);
+}
+
+bool cost_write_json(const struct ptx_module *m, const struct ptx_function *f,
+                     const struct nvm_target *target, struct textbuf *out) {
+  struct report r = {.module = m, .target = target};
+  sheet_start(&r.sheet, true);
+  r.sheet.writer.pretty = false;
+  if (add_function(&r, f)) put_tables(&r);
+  json_object_end(&r.sheet.writer);
+  textbuf_write(out, r.sheet.out.bytes, r.sheet.out.length);
+  bool done = !r.sheet.arena.failed;
+  arena_free(&r.sheet.arena);
+  return done;
 }

@@ -53,7 +53,8 @@ struct explain_function {
   struct nvm_text graph;  /* JSON: the members `blocks` and `loops` */
   VEC(struct explain_inst) insts;
   VEC(struct explain_ptx) ptx;
-  uint32_t ptx_begin; /* line in the PTX, from 1; 0: not there */
+  uint32_t ptx_begin;    /* line in the PTX, from 1; 0: not there */
+  struct nvm_text costs; /* JSON object; empty: the PTX was not understood */
 };
 
 /* A step of the traced thread. */
@@ -116,6 +117,9 @@ void explain_facts(struct explain *e, struct explain_function *x, const struct n
 /* ptx_lines.c: splits the PTX, whose comments say which instruction each line comes from, and
  * removes these comments. */
 void explain_split_ptx(struct explain *e, struct nvm_text ptx);
+
+/* costs.c: what the loops cost, after the PTX was split. */
+void explain_costs(struct explain *e);
 
 /* write.c: the JSON and the page, of all functions or of one (an index, or EXPLAIN_NONE). */
 void explain_write_json(struct explain *e, int64_t only, struct textbuf *out);

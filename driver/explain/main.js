@@ -5,13 +5,14 @@ const TABS = [
   { id: "flow", name: "Control flow", build: buildFlow },
   { id: "code", name: "Code", build: buildCode },
   { id: "plans", name: "Vectorizer", build: buildPlans },
+  { id: "costs", name: "Loops", build: buildCosts },
   { id: "remarks", name: "Remarks", build: buildRemarks },
   { id: "registers", name: "Registers", build: buildRegisters },
   { id: "run", name: "Run", build: buildRun },
 ];
 
 const KEYS = [
-  ["1 … 7", "go to a tab"],
+  ["1 … 8", "go to a tab"],
   ["arrows", "move in tabs, lists, code and the graph"],
   ["← → in code", "go to a value of the line"],
   ["Enter", "choose the value, unfold the line, open the block"],
@@ -121,7 +122,7 @@ function buildTabs() {
 /* A number after the name of a tab, and a mark for what is not there. */
 function tabCount(id) {
   const { func } = state;
-  const counts = { passes: changingSteps(func).length, flow: func.blocks.length, plans: func.plans.length, remarks: func.remarks.length };
+  const counts = { passes: changingSteps(func).length, flow: func.blocks.length, plans: func.plans.length, costs: func.costs ? func.costs.loops.length : 0, remarks: func.remarks.length };
   if (id === "run" && !func.run) return make("small", null, "–");
   return counts[id] === undefined ? null : make("small", null, String(counts[id]));
 }

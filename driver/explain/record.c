@@ -364,6 +364,7 @@ enum nvmini_status explain_compile(struct explain *e) {
   enum nvmini_status status = nvmini_compile(e->module, &ptx);
   if (status != NVMINI_OK) return status;
   explain_split_ptx(e, (struct nvm_text){ptx.bytes, ptx.length});
+  explain_costs(e);
   return e->arena.failed ? NVMINI_OUT_OF_MEMORY : NVMINI_OK;
 }
 

@@ -312,6 +312,7 @@ static void put_function(struct json_writer *w, struct explain *e,
   json_array_end(w);
   put_strings(w, "plans", x->plans.data, x->plans.count);
   put_ptx(w, x);
+  if (x->costs.length) json_key(w, "costs"), put_raw(w, x->costs);
   put_registers(w, x);
   put_occupancy(w, e, x);
   put_run(w, e, x);

@@ -31,10 +31,16 @@ LINE = {"text": str, "ir?": int, "file?": INDEX, "line?": int}
 COUNTS = {"line": int, "warps": int, "threads": int, "diverged": int, "bytes": int, "sectors": int, "conflicts": int}
 RUN = {"kernel": str, "grid": [int], "block": [int], "finding": str, "counts": dict, "lines": [COUNTS],
        "trace": [{"line": int, "text": str}]}
+COSTS = {"loops": [{"loop": int, "depth": int, "inside?": int, "PTX_lines": str, "label": str, "function": str}],
+         "classes": [{"loop": int, "class": str, "access?": str, "PTX": int, "machine": int, "unit": str, "unit_cycles?": int,
+                      "bytes_of_a_thread?": int, "function": str}],
+         "bounds": [{"loop": int, "PTX": int, "machine": int, "throughput": int, "busiest": str, "carried_chain?": int,
+                     "of_iterations?": int, "one_warp?": int, "warps_to_hide_it?": int, "limit?": str, "function": str}],
+         "chains": [{"loop": int, "latency": int, "PTX_line": int, "instruction": str, "function": str}]}
 FUNCTION = {"name": str, "kernel": bool, "begin": int, "end": int, "texts": [[int]], "lines": [str],
             "steps": [{"pass": str, "text": int}], "final": int, "blocks": [BLOCK], "loops": [LOOP], "insts": [INST],
             "remarks": [REMARK], "plans": [str], "ptx": [LINE], "ptx_begin": int,
-            "registers": [{"type": str, "count": int}],
+            "registers": [{"type": str, "count": int}], "costs?": COSTS,
             "occupancy?": [{"registers": int, "blocks": int, "warps": int, "limit": str}], "threads?": int, "shared?": int,
             "run?": RUN}
 REPORT = {"format": int, "version": str, "file": str, "cpu": str, "level": str, "source": str,

@@ -19,7 +19,7 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TABS = ["passes", "flow", "code", "plans", "remarks", "registers", "run"]
+TABS = ["passes", "flow", "code", "plans", "costs", "remarks", "registers", "run"]
 SAMPLES = ["sum", "saxpy", "matmul", "reduction", "histogram"]
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
 ANSWER_SECONDS = 60
