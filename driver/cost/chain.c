@@ -15,9 +15,9 @@
 #include <string.h>
 
 enum {
-  MAX_CARRIED = 256,        /* registers of a chain */
-  MAX_WORK = 400 * 1000000, /* steps: blocks times registers times carried ones */
-  WARM_UP = 4,              /* iterations of one warp that are not counted */
+  MAX_CARRIED = 256,       /* registers of a chain */
+  MAX_WORK = 40 * 1000000, /* steps: blocks times registers times carried ones */
+  WARM_UP = 4,             /* iterations of one warp that are not counted */
   COUNTED = 8,
 };
 
@@ -29,7 +29,7 @@ struct walk {
   uint32_t loop;
   VEC(uint32_t) blocks; /* of the loop, in reverse postorder */
   uint32_t class_first[PTX_CLASS_COUNT];
-  uint32_t *local;        /* by register of the function: number in the loop + 1 */
+  uint32_t *local;        /* by register of the function: number in the loop + 1; 0: not written */
   uint32_t *first_writer; /* by register of the loop: instruction + 1 */
   bool *is_exposed;       /* its value at the start of an iteration may be read */
   VEC(uint32_t) carried;  /* registers of the loop */
@@ -55,45 +55,50 @@ static bool prepare_registers(struct walk *w) {
   return w->local != NULL;
 }
 
-static void add_register(struct walk *w, struct ptx_reg r, uint32_t *count) {
+static void add_register(struct walk *w, struct ptx_reg r, bool writes, uint32_t *count) {
   if (ptx_reg_is_none(r)) return;
   uint32_t *local = &w->local[w->class_first[ptx_reg_class(r)] + ptx_reg_number(r)];
-  if (!*local) *local = ++w->m->register_count;
-  if (VEC_PUSH(w->arena, &w->m->registers, *local - 1)) (*count)++;
+  if (writes && !*local) *local = ++w->m->register_count;
+  if (*local && VEC_PUSH(w->arena, &w->m->registers, *local - 1)) (*count)++;
 }
 
-static void add_operand(struct walk *w, const struct ptx_operand *o, uint32_t *count) {
+static void add_operand(struct walk *w, const struct ptx_operand *o, bool writes, uint32_t *count) {
   if (o->kind == PTX_OPERAND_REG || o->kind == PTX_OPERAND_ADDRESS_REG)
-    add_register(w, o->reg, count);
+    add_register(w, o->reg, writes, count);
   if (o->kind < PTX_OPERAND_VECTOR) return;
   for (uint32_t i = 0; i < o->count; i++)
-    add_operand(w, &w->g->function->operands.data[o->first + i], count);
+    add_operand(w, &w->g->function->operands.data[o->first + i], writes, count);
 }
 
-/* A guarded instruction also reads what it may leave as it is. */
-static void add_operands(struct walk *w, const struct ptx_entry *e, struct cost_inst *in) {
-  const struct ptx_operand *operands = &w->g->function->operands.data[e->first_operand];
+static uint32_t written_operands(const struct walk *w, const struct ptx_entry *e) {
   struct ptx_need need;
   const struct ptx_form *form = ptx_find_form(w->g->function, e, &need);
   uint32_t written = form ? form->dest_count : 0;
-  in->first_write = w->m->registers.count;
-  for (uint32_t i = 0; i < written && i < e->operand_count; i++)
-    add_operand(w, &operands[i], &in->write_count);
-  in->first_read = w->m->registers.count;
-  for (uint32_t i = in->is_guarded ? 0 : written; i < e->operand_count; i++)
-    add_operand(w, &operands[i], &in->read_count);
-  add_register(w, e->guard, &in->read_count);
+  return written < e->operand_count ? written : e->operand_count;
 }
 
 static void add_inst(struct walk *w, uint32_t entry, uint32_t block) {
-  const struct ptx_entry *e = &w->g->function->entries.data[entry];
-  struct cost_inst in = {.entry = entry, .block = block};
+  const struct ptx_function *f = w->g->function;
+  const struct ptx_entry *e = &f->entries.data[entry];
+  struct cost_inst in = {.entry = entry, .block = block, .first_write = w->m->registers.count};
   if (e->kind != PTX_INST) return;
-  in.price = cost_price(w->target, w->g->function, e);
+  in.price = cost_price(w->target, f, e);
   in.is_guarded = !ptx_reg_is_none(e->guard);
   in.is_branch = e->op == PTX_BRA || e->op == PTX_BRX;
-  add_operands(w, e, &in);
+  for (uint32_t i = 0, n = written_operands(w, e); i < n; i++)
+    add_operand(w, &f->operands.data[e->first_operand + i], true, &in.write_count);
   (void)VEC_PUSH(w->arena, &w->m->insts, in);
+}
+
+/* The registers that an instruction reads, of those that the loop writes. A guarded instruction
+ * also reads what it may leave as it is. */
+static void add_reads(struct walk *w, struct cost_inst *in) {
+  const struct ptx_function *f = w->g->function;
+  const struct ptx_entry *e = &f->entries.data[in->entry];
+  in->first_read = w->m->registers.count;
+  for (uint32_t i = in->is_guarded ? 0 : written_operands(w, e); i < e->operand_count; i++)
+    add_operand(w, &f->operands.data[e->first_operand + i], false, &in->read_count);
+  add_register(w, e->guard, false, &in->read_count);
 }
 
 static bool collect(struct walk *w) {
@@ -105,6 +110,7 @@ static bool collect(struct walk *w) {
     if (!VEC_PUSH(w->arena, &w->blocks, block)) return false;
     for (uint32_t i = b->begin; i < b->end; i++) add_inst(w, i, block);
   }
+  for (uint32_t i = 0; i < w->m->insts.count; i++) add_reads(w, &w->m->insts.data[i]);
   return !w->arena->failed;
 }
 

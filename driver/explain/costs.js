@@ -50,6 +50,8 @@ function classTable(rows, bound) {
 }
 
 function chainTable(func, rows, bound) {
+  if (bound.one_warp !== undefined && bound.carried_chain === undefined)
+    return make("p", { class: "faint" }, "The carried chain was not computed: the loop is too large.");
   if (!rows.length) return null;
   const iterations = bound.of_iterations === 1 ? "iteration" : `${bound.of_iterations} iterations`;
   const table = simpleTable(`The longest chain that each iteration continues: ${plural(bound.carried_chain, "cycle")} each ${iterations}`,
