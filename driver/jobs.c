@@ -401,6 +401,16 @@ static int emit(struct job *j) {
   return emit_ir(j, strcmp(kind, "cfg") == 0);
 }
 
+/* Prints what each pass changes as --print-changed wants it, before the compilation proper: the
+ * names that the recording gives to values would otherwise be in the output. */
+static int print_changed(struct job *j) {
+  const char *style = j->options->values[OPTION_CHANGES];
+  if (!style || (*style && !j->has_cpu)) return EXIT_DONE;
+  if (!*style) return exit_status(nvmini_set_option(j->context, "--print-changed"));
+  explain_print_changed(j->options, j->shown, reread(j), explain_style(style));
+  return EXIT_DONE;
+}
+
 static int compile_file(const struct options *o, struct remarks *remarks, const char *path) {
   struct job j;
   int status = start(&j, o);
@@ -411,8 +421,18 @@ static int compile_file(const struct options *o, struct remarks *remarks, const 
   status = load(&j, path);
   if (status == EXIT_DONE) status = choose_cpu(&j);
   if (status == EXIT_DONE) status = jobs_link_libraries(o, j.context, j.module);
+  if (status == EXIT_DONE) status = print_changed(&j);
   if (status == EXIT_DONE) status = emit(&j);
   return end(&j, status);
+}
+
+/* Checks the value of --print-changed. */
+static int check_style(const struct options *o) {
+  const char *style = o->values[OPTION_CHANGES];
+  if (!style || !*style || explain_style(style) != EXPLAIN_STYLES) return EXIT_DONE;
+  fprintf(stderr, "nvmini: error: option '--print-changed': '%s' is not diff, quiet or side\n",
+          style);
+  return EXIT_USAGE;
 }
 
 /* Compiles every input, even if some are refused. */
@@ -420,6 +440,7 @@ int jobs_compile(const struct options *o) {
   struct remarks remarks;
   if (o->values[OPTION_PRINT_CACHE_KEY] != NULL) return cache_key_print(o);
   int status = outputs_check(o);
+  if (status == EXIT_DONE) status = check_style(o);
   if (status != EXIT_DONE) return status;
   status = remarks_start(&remarks, o);
   for (int i = 0; status < EXIT_USAGE && i < o->operand_count; i++) {
@@ -525,7 +546,7 @@ static int save_explanation(struct job *j, struct explain *e) {
   textbuf_init(&out, &e->arena);
   if (page) explain_write_page(e, EXPLAIN_NONE, &out);
   else if (strcmp(format, "json") == 0) explain_write_json(e, EXPLAIN_NONE, &out);
-  else explain_write_changes(e, &out);
+  else explain_write_changes(e, explain_style(format), &out);
   if (e->arena.failed) return exit_status(report_no_memory());
   if (page && out.length > LARGE_PAGE)
     fprintf(stderr,

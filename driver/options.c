@@ -46,7 +46,17 @@ const struct command_row *command_row(enum command c) { return &commands[c]; }
 
 const struct option_row *options_row(enum option_id id) { return &options[id].row; }
 
-bool options_takes(enum command c, enum option_id id) { return options[id].commands >> c & 1; }
+/* Whether the command has an option of its own with the name of this one of the library. */
+static bool is_hidden(enum command c, enum option_id id) {
+  for (int k = 0; id > OPTION_LAST_OF_COMMAND && k <= OPTION_LAST_OF_COMMAND; k++)
+    if ((options[k].commands >> c & 1) && strcmp(options[k].row.name, options[id].row.name) == 0)
+      return true;
+  return false;
+}
+
+bool options_takes(enum command c, enum option_id id) {
+  return (options[id].commands >> c & 1) && !is_hidden(c, id);
+}
 
 static bool takes(enum command c, int option) { return options_takes(c, (enum option_id)option); }
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MAX_EDITS = 2000, CONTEXT_LINES = 2 };
+enum { MAX_EDITS = 2000, CONTEXT_LINES = 2, COLUMN = 60 };
 
 /* ---- Lines ---- */
 
@@ -133,28 +133,89 @@ static void put_difference(struct textbuf *out, const struct difference *x) {
   }
 }
 
-static void put_changes(struct explain *e, const struct explain_function *x, struct textbuf *out) {
-  uint32_t shown = 0;
-  textbuf_format(out, "@%t: %u passes, %u texts\n", x->name, x->steps.count - 1, x->texts.count);
-  for (uint32_t k = 1; k < x->steps.count; k++) {
-    uint32_t text = x->steps.data[k].text;
-    if (text == shown) continue;
-    struct arena arena;
-    arena_init(&arena, nvm_default_allocator);
-    struct difference d = {.arena = &arena};
-    textbuf_format(out, "\n*** %t on %t (pass %u) ***\n", x->steps.data[k].pass, x->name, k);
-    if (compare(&d, x->texts.data[shown], x->texts.data[text])) put_difference(out, &d);
-    e->arena.failed |= arena.failed;
-    arena_free(&arena);
-    shown = text;
-  }
+static void put_quiet(struct textbuf *out, const struct difference *x) {
+  uint32_t removed = 0, added = 0;
+  for (uint32_t k = 0; k < x->before.of.count; k++) removed += x->removed[k];
+  for (uint32_t k = 0; k < x->after.of.count; k++) added += x->added[k];
+  textbuf_format(out, "-%u +%u lines\n", removed, added);
+}
+
+/* A row of two columns, in which lines are cut to COLUMN bytes. */
+static void put_row(struct textbuf *out, struct nvm_text left, char mark, struct nvm_text right) {
+  size_t shown = left.length < COLUMN ? left.length : COLUMN;
+  textbuf_write(out, left.bytes, shown);
+  bool bare = right.length == 0 && mark == ' ';
+  for (; shown < COLUMN && !bare; shown++) textbuf_char(out, ' ');
+  if (!bare) textbuf_format(out, right.length ? " %c " : " %c", mark);
+  textbuf_write(out, right.bytes, right.length < COLUMN ? right.length : COLUMN);
   textbuf_char(out, '\n');
 }
 
-void explain_write_changes(struct explain *e, struct textbuf *out) {
-  for (uint32_t k = 0; k < e->functions.count; k++)
-    if (e->functions.data[k].is_final && e->functions.data[k].steps.count)
-      put_changes(e, &e->functions.data[k], out);
+/* As `diff --side-by-side`: `|` between lines that replace each other, `<` after a removed one, `>`
+ * before an added one. */
+static void put_side(struct textbuf *out, const struct difference *x) {
+  const struct nvm_text none = {"", 0}, *a = x->before.of.data, *b = x->after.of.data;
+  uint32_t n = x->before.of.count, m = x->after.of.count, i = 0, k = 0;
+  bool skipped = false;
+  while (i < n || k < m) {
+    bool removed = i < n && x->removed[i], added = k < m && x->added[k];
+    if (removed && added) put_row(out, a[i++], '|', b[k++]);
+    else if (removed) put_row(out, a[i++], '<', none);
+    else if (added) put_row(out, none, '>', b[k++]);
+    else {
+      bool near = is_near(x->removed, n, i) || is_near(x->added, m, k);
+      if (near) put_row(out, a[i], ' ', b[k]);
+      else if (!skipped) textbuf_puts(out, "...\n");
+      skipped = !near;
+      i++, k++;
+      continue;
+    }
+    skipped = false;
+  }
+}
+
+enum explain_style explain_style(const char *name) {
+  static const char *const names[] = {
+      [EXPLAIN_DIFF] = "diff", [EXPLAIN_QUIET] = "quiet", [EXPLAIN_SIDE] = "side"};
+  int style = 0;
+  while (style < EXPLAIN_STYLES && strcmp(names[style], name) != 0) style++;
+  return (enum explain_style)style;
+}
+
+static void put_number(struct textbuf *out, const struct explain_step *s) {
+  if (s->number) textbuf_format(out, " (pass %u)", s->number);
+}
+
+void explain_write_change(struct explain *e, const struct explain_function *x, uint32_t k,
+                          enum explain_style style, struct textbuf *out) {
+  const struct explain_step *s = &x->steps.data[k];
+  struct arena arena;
+  arena_init(&arena, nvm_default_allocator);
+  struct difference d = {.arena = &arena};
+  if (style != EXPLAIN_QUIET) textbuf_puts(out, "*** ");
+  textbuf_format(out, "%t on %t", s->pass, x->name);
+  put_number(out, s);
+  textbuf_puts(out, style == EXPLAIN_QUIET ? ": " : " ***\n");
+  if (compare(&d, x->texts.data[s[-1].text], x->texts.data[s->text])) {
+    if (style == EXPLAIN_QUIET) put_quiet(out, &d);
+    else if (style == EXPLAIN_SIDE) put_side(out, &d);
+    else put_difference(out, &d);
+  }
+  if (style != EXPLAIN_QUIET) textbuf_char(out, '\n');
+  e->arena.failed |= arena.failed;
+  arena_free(&arena);
+}
+
+void explain_write_changes(struct explain *e, enum explain_style style, struct textbuf *out) {
+  for (uint32_t k = 0; k < e->functions.count; k++) {
+    const struct explain_function *x = &e->functions.data[k];
+    if (!x->is_final || !x->steps.count) continue;
+    textbuf_format(out, "@%t: %u passes, %u texts\n", x->name, x->steps.count - 1, x->texts.count);
+    if (style != EXPLAIN_QUIET) textbuf_char(out, '\n');
+    for (uint32_t s = 1; s < x->steps.count; s++)
+      if (x->steps.data[s].text != x->steps.data[s - 1].text)
+        explain_write_change(e, x, s, style, out);
+  }
 }
 
 /* ---- The history of a value ---- */
@@ -186,10 +247,13 @@ static bool put_history(const struct explain_function *x, struct nvm_text name,
     if (!any) textbuf_format(out, "@%t:\n", x->name);
     any = true;
     const char *event = last.length == 0 ? "made by" : now.length ? "changed by" : "removed by";
-    if (k == 0) textbuf_format(out, "  in the input: %t\n", now);
-    else if (now.length)
-      textbuf_format(out, "  %s %t (pass %u): %t\n", event, x->steps.data[k].pass, k, now);
-    else textbuf_format(out, "  %s %t (pass %u)\n", event, x->steps.data[k].pass, k);
+    if (k == 0) textbuf_puts(out, "  in the input");
+    else {
+      textbuf_format(out, "  %s %t", event, x->steps.data[k].pass);
+      put_number(out, &x->steps.data[k]);
+    }
+    if (now.length) textbuf_format(out, ": %t", now);
+    textbuf_char(out, '\n');
     last = now;
   }
   if (any && last.length) textbuf_puts(out, "  in the code that is generated\n");

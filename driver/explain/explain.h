@@ -11,6 +11,7 @@
 #define NVM_DRIVER_EXPLAIN_H
 
 #include "api/module.h"
+#include "driver/options.h"
 #include "ir/function.h"
 #include "nvmini.h"
 #include "sim/sim.h"
@@ -22,7 +23,8 @@ enum { EXPLAIN_NONE = -1 };
 /* A pass that ran, and the function's text after it. */
 struct explain_step {
   struct nvm_text pass;
-  uint32_t text; /* index */
+  uint32_t number; /* as --opt-bisect-limit counts runs of passes; 0: no pass */
+  uint32_t text;   /* index */
 };
 
 /* An instruction of the last text. */
@@ -92,6 +94,7 @@ struct explain {
   struct strtab names; /* of functions; function_of[name] - 1 is the index */
   VEC(uint32_t) function_of;
   VEC(struct explain_function) functions;
+  uint32_t runs;    /* of passes so far, on all functions */
   uint32_t planned; /* index of the function of the last plan */
   VEC(struct explain_file) files;
   VEC(struct renamed_block) renamed; /* record.c */
@@ -99,6 +102,9 @@ struct explain {
   struct nvm_text ptx;               /* as `nvmini compile` writes it */
   uint32_t ptx_lines;
   struct explain_run run;
+  /* If not NULL: called after a step that gave function x a new text. */
+  void (*watch)(void *state, struct explain *e, const struct explain_function *x);
+  void *watch_state;
 };
 
 /* record.c: an empty recording of a module that was parsed in `context`, whose callbacks for
@@ -125,10 +131,23 @@ void explain_costs(struct explain *e);
 void explain_write_json(struct explain *e, int64_t only, struct textbuf *out);
 void explain_write_page(struct explain *e, int64_t only, struct textbuf *out);
 
-/* changes.c: what each pass changed, as differences of lines; the history of a value (`%x`), false
- * if no function has it. */
-void explain_write_changes(struct explain *e, struct textbuf *out);
+/* changes.c: how a change is shown: as a difference of lines, as the number of lines, or as two
+ * columns. */
+enum explain_style { EXPLAIN_DIFF, EXPLAIN_QUIET, EXPLAIN_SIDE, EXPLAIN_STYLES };
+/* The style of that name, or EXPLAIN_STYLES. */
+enum explain_style explain_style(const char *name);
+/* What step k, which is not the first one, changed. */
+void explain_write_change(struct explain *e, const struct explain_function *x, uint32_t k,
+                          enum explain_style style, struct textbuf *out);
+/* What each pass changed; the history of a value (`%x`), false if no function has it. */
+void explain_write_changes(struct explain *e, enum explain_style style, struct textbuf *out);
 bool explain_write_history(struct explain *e, struct nvm_text name, struct textbuf *out);
+
+/* print_changed.c: optimizes the text of a module for the options of `compile` and the CPU that the
+ * options or the module name, and prints each change to standard error as soon as it happened.
+ * Nothing else is printed, and nothing if the module has errors. */
+void explain_print_changed(const struct options *o, const char *shown, struct nvmini_text source,
+                           enum explain_style style);
 
 /* pages.c: the file name of a function's page; the page that lists them. */
 struct nvm_text explain_page_name(struct explain *e, uint32_t function);

@@ -213,22 +213,25 @@ static struct nvm_text text_of_function(struct explain *e, const struct nvm_func
   return (struct nvm_text){out.bytes, out.length};
 }
 
-static void add_step(struct explain *e, struct explain_function *x, struct nvm_text pass) {
+static void add_step(struct explain *e, struct explain_function *x, struct nvm_text pass,
+                     uint32_t number) {
   uint32_t text = x->steps.count ? x->steps.data[x->steps.count - 1].text : 0;
-  (void)VEC_PUSH(&e->arena, &x->steps, (struct explain_step){pass, text});
+  (void)VEC_PUSH(&e->arena, &x->steps, (struct explain_step){pass, number, text});
 }
 
 /* The text after the last step. */
 static void add_text(struct explain *e, struct explain_function *x, struct nvm_text text) {
   uint32_t count = x->texts.count;
   if (x->steps.count == 0 || (count && texts_equal(x->texts.data[count - 1], text))) return;
-  if (VEC_PUSH(&e->arena, &x->texts, text)) x->steps.data[x->steps.count - 1].text = count;
+  if (!VEC_PUSH(&e->arena, &x->texts, text)) return;
+  x->steps.data[x->steps.count - 1].text = count;
+  if (e->watch && count) e->watch(e->watch_state, e, x);
 }
 
 static void record_text(struct explain *e, struct nvm_function *f, const char *if_new) {
   struct explain_function *x = function_of(e, module_text(f->module, f->symbol.name));
   if (!x) return;
-  if (x->steps.count == 0) add_step(e, x, text_of(if_new));
+  if (x->steps.count == 0) add_step(e, x, text_of(if_new), 0);
   name_values(e, x, f);
   add_text(e, x, text_of_function(e, f));
   restore_blocks(e, f, false);
@@ -272,7 +275,7 @@ static void take_codegen_input(struct explain *e) {
     name_values(e, x, f);
     struct nvm_text text = text_of_function(e, f);
     if (!x->texts.count || !texts_equal(x->texts.data[x->texts.count - 1], text)) {
-      add_step(e, x, text_of("before code generation"));
+      add_step(e, x, text_of("before code generation"), 0);
       add_text(e, x, text);
     }
     x->is_final = true;
@@ -290,15 +293,17 @@ static void take_dump(void *user, struct nvmini_text dump) {
     take_codegen_input(e);
     return;
   }
+  e->runs++;
   take_until(&rest, " After ");
   struct nvm_text pass = copy_text(e, take_until(&rest, " on ")),
                   name = take_until(&rest, " ***\n");
   if (!text_is(name, "[module]")) {
     struct explain_function *x = function_of(e, name);
-    if (x) add_step(e, x, pass);
+    if (x) add_step(e, x, pass, e->runs);
     return;
   }
-  for (uint32_t k = 0; k < e->functions.count; k++) add_step(e, &e->functions.data[k], pass);
+  for (uint32_t k = 0; k < e->functions.count; k++)
+    add_step(e, &e->functions.data[k], pass, e->runs);
 }
 
 /* The first text about a loop names the function; the others follow. */
