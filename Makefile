@@ -114,7 +114,7 @@ GENERATES_mathlib := mathlib.inc
 EXPLAIN_SCRIPTS := base text diff lines trace card passes layout flow code plans costs remarks registers run main
 GENERATOR_explain := tools/gen/gen_explain.c $(wildcard $(addprefix driver/explain/,page.html page.css $(addsuffix .js,$(EXPLAIN_SCRIPTS))))
 GENERATES_explain := explain_page.inc
-GENERATOR_reference := tools/gen/gen_reference.c $(sort $(wildcard driver/reference/*.txt))
+GENERATOR_reference := tools/gen/gen_reference.c $(sort $(wildcard driver/reference/*.txt)) ptx/ops.def
 GENERATES_reference := reference.inc
 
 # A generator without its source or table is left out.

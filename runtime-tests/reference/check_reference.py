@@ -3,7 +3,7 @@
 
     check_reference.py [--nvmini PATH] [--update] [NAME...]
 
-Every row of a table has an example, or the text `none:` with the reason, and every section has its row.
+Every row of a table has an example (of PTX instructions: an explanation), or the text `none:` with the reason, and every section has its row.
 Each command of an example (or of the sections named) is executed with its files, in a folder of its
 own, and prints what the section says; --update writes what it prints into the section. The wrong
 example of a diagnostic prints that diagnostic and the right one does not. All links of the pages resolve.
@@ -19,8 +19,6 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# The tables of which every row has an example.
-COMPLETE = ("ops", "passes", "diagnostics")
 
 
 class Section:
@@ -73,6 +71,11 @@ def rows(nvmini, kind):
     """The names of a table's rows."""
     text = subprocess.run([nvmini, kind], text=True, stdout=subprocess.PIPE, check=True).stdout
     return {line.split()[0] for line in text.splitlines() if not line.startswith(" ")}
+
+
+def ptx_instructions():
+    with open(f"{ROOT}/ptx/ops.def", encoding="utf-8") as file:
+        return set(re.findall(r"(?<=[ ])[a-z0-9]+", " ".join(re.findall(r"^op( [a-z0-9 ]+) :", file.read(), re.M))))
 
 
 def execute(nvmini, command, json_too):
@@ -144,13 +147,13 @@ class Checker:
     def check_file(self, path):
         kind, found = sections(path)
         names = [section.name for section in found]
-        known = rows(self.nvmini, kind) - {"test-hide", "test-flow"}
+        known = ptx_instructions() if kind == "ptx" else rows(self.nvmini, kind) - {"test-hide", "test-flow"}
         for name in sorted(set(names) - known):
             self.result(False, f"{path}: '{name}' is no row of `nvmini {kind}`")
-        for name in sorted(known - set(names) if kind in COMPLETE else ()):
+        for name in sorted(known - set(names)):
             self.result(False, f"{path}: '{name}' of `nvmini {kind}` has no section")
         self.result(len(names) == len(set(names)), f"{path}: two sections have one name")
-        for section in found:
+        for section in found if kind != "ptx" else ():
             if not self.only or section.name in self.only:
                 self.check_section(kind, section)
         if self.update:
@@ -170,7 +173,10 @@ class Checker:
                 links = set(re.findall(r"\]\(([^)\s]*)\)", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)))
                 lost = sorted(links - anchors)
                 self.result(links and not lost, f"{name}: links without a target: {lost}")
-            self.result(len(pages) >= 6, f"pages: {sorted(pages)}")
+            self.result(len(pages) == 7, f"pages: {sorted(pages)}")
+            forms = pages["ptx.md"].split('<a id="add"></a>')[1].split("<a id=")[0]
+            self.result("| `.rn? $bhalf` | `t <- t t @half` | sm_90 or later, PTX 7.8 |" in forms, f"forms of add: {forms}")
+            self.result("`float (float, float)` | none | [`add`](ptx.md#add)" in pages["intrinsics.md"], "the row of an intrinsic")
 
     def check_failures(self):
         """A folder that cannot be created is an error that names it."""
