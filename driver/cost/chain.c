@@ -32,6 +32,7 @@ struct walk {
   uint32_t *local;        /* by register of the function: number in the loop + 1; 0: not written */
   uint32_t *first_writer; /* by register of the loop: instruction + 1 */
   bool *is_exposed;       /* its value at the start of an iteration may be read */
+  uint32_t crossing;      /* registers below this number are read in other blocks than written */
   VEC(uint32_t) carried;  /* registers of the loop */
   int64_t *matrix;        /* carried × carried; below 0: no path */
 };
@@ -137,6 +138,28 @@ static const uint32_t *reads(const struct walk *w, const struct cost_inst *in) {
 
 /* ---- Carried registers ---- */
 
+/* Renumbers the registers so that those that cross blocks come first: that are read before the same
+ * block writes them. */
+static bool number_registers(struct walk *w) {
+  uint32_t n = w->m->register_count, others = 0;
+  uint32_t *writer = zeros(w->arena, n, sizeof *writer); /* block + 1 of the last write */
+  bool *crosses = zeros(w->arena, n, sizeof *crosses);
+  uint32_t *new_number = zeros(w->arena, n, sizeof *new_number);
+  if (!writer || !crosses || !new_number) return false;
+  for (uint32_t i = 0; i < w->m->insts.count; i++) {
+    const struct cost_inst *in = &w->m->insts.data[i];
+    for (uint32_t k = 0; k < in->read_count; k++)
+      if (writer[reads(w, in)[k]] != in->block + 1) crosses[reads(w, in)[k]] = true;
+    for (uint32_t k = 0; k < in->write_count; k++) writer[writes(w, in)[k]] = in->block + 1;
+  }
+  for (uint32_t r = 0; r < n; r++) w->crossing += crosses[r];
+  for (uint32_t r = 0, crossing = 0; r < n; r++)
+    new_number[r] = crosses[r] ? crossing++ : w->crossing + others++;
+  for (uint32_t k = 0; k < w->m->registers.count; k++)
+    w->m->registers.data[k] = new_number[w->m->registers.data[k]];
+  return true;
+}
+
 static bool is_defined_before(const struct walk *w, uint32_t writer, const struct cost_inst *in) {
   return writer && cost_dominates(w->g, w->m->insts.data[writer - 1].block, in->block);
 }
@@ -170,19 +193,20 @@ struct arrival {
   uint32_t maker;
 };
 
-/* `state`: block of the loop × register. `from[i]`: the maker of the operand that came last. */
+/* `state`: block of the loop × register that crosses blocks; `inside`: the other registers.
+ * `from[i]`: the maker of the operand that came last. */
 struct paths {
-  struct arrival *state;
+  struct arrival *state, *inside;
   uint32_t *row_of; /* by block of the function: row in state + 1 */
   uint32_t *from;
 };
 
 static bool paths_init(struct walk *w, struct paths *p) {
-  p->state =
-      zeros(w->arena, (uint64_t)(w->blocks.count + 1) * w->m->register_count, sizeof *p->state);
+  p->state = zeros(w->arena, (uint64_t)(w->blocks.count + 1) * w->crossing, sizeof *p->state);
   p->row_of = zeros(w->arena, w->g->blocks.count, sizeof *p->row_of);
   p->from = zeros(w->arena, w->m->insts.count, sizeof *p->from);
-  if (!p->state || !p->row_of || !p->from) return false;
+  p->inside = zeros(w->arena, w->m->register_count - w->crossing, sizeof *p->inside);
+  if (!p->state || !p->inside || !p->row_of || !p->from) return false;
   for (uint32_t k = 0; k < w->blocks.count; k++) p->row_of[w->blocks.data[k]] = k + 1;
   return true;
 }
@@ -194,7 +218,7 @@ static void join(struct arrival *into, const struct arrival *other, uint32_t n) 
 
 /* The values at the start of a block; of the header only the source has one. */
 static void enter(const struct walk *w, struct paths *p, uint32_t k, uint32_t source) {
-  uint32_t n = w->m->register_count;
+  uint32_t n = w->crossing;
   struct arrival *row = p->state + (uint64_t)k * n;
   const struct cost_block *b = &w->g->blocks.data[w->blocks.data[k]];
   for (uint32_t r = 0; r < n; r++) row[r] = (struct arrival){COST_NONE, 0};
@@ -205,20 +229,27 @@ static void enter(const struct walk *w, struct paths *p, uint32_t k, uint32_t so
   }
 }
 
+static struct arrival *arrival_of(const struct walk *w, struct paths *p, struct arrival *row,
+                                  uint32_t r) {
+  return r < w->crossing ? &row[r] : &p->inside[r - w->crossing];
+}
+
 static void step(const struct walk *w, struct paths *p, uint32_t i, struct arrival *row) {
   const struct cost_inst *in = &w->m->insts.data[i];
   struct arrival last = {COST_NONE, 0};
-  for (uint32_t k = 0; k < in->read_count; k++)
-    if (row[reads(w, in)[k]].time > last.time) last = row[reads(w, in)[k]];
+  for (uint32_t k = 0; k < in->read_count; k++) {
+    const struct arrival *value = arrival_of(w, p, row, reads(w, in)[k]);
+    if (value->time > last.time) last = *value;
+  }
   p->from[i] = last.maker;
   if (last.time >= 0) last = (struct arrival){last.time + in->price.latency, i + 1};
-  for (uint32_t k = 0; k < in->write_count; k++) row[writes(w, in)[k]] = last;
+  for (uint32_t k = 0; k < in->write_count; k++) *arrival_of(w, p, row, writes(w, in)[k]) = last;
 }
 
 /* Follows the values that depend on `source` through an iteration. The result, of the latches
  * together, is in the last row of the state. */
 static struct arrival *follow(const struct walk *w, struct paths *p, uint32_t source) {
-  uint32_t n = w->m->register_count, i = 0;
+  uint32_t n = w->crossing, i = 0;
   struct arrival *end = p->state + (uint64_t)w->blocks.count * n;
   for (uint32_t r = 0; r < n; r++) end[r] = (struct arrival){COST_NONE, 0};
   for (uint32_t k = 0; k < w->blocks.count; k++) {
@@ -311,7 +342,7 @@ static bool note_cycle(struct walk *w, struct paths *p, const struct karp *q, st
   if (!registers) return false;
   for (uint32_t k = c.length + 1, r = c.end, at = c.at; k-- > 0; at--) {
     registers[k] = r;
-    if (k > 0) r = q->parent[(uint64_t)at * q->n + r];
+    if (k > 0 && c.length > 1) r = q->parent[(uint64_t)at * q->n + r];
   }
   w->m->chain_cycles = c.cycles;
   w->m->chain_iterations = c.length;
@@ -322,9 +353,9 @@ static bool note_cycle(struct walk *w, struct paths *p, const struct karp *q, st
 }
 
 static bool find_chain(struct walk *w) {
-  if (!find_carried(w)) return false;
+  if (!number_registers(w) || !find_carried(w)) return false;
   uint64_t n = w->carried.count;
-  uint64_t work = n * (w->blocks.count + 1) * w->m->register_count;
+  uint64_t work = n * ((w->blocks.count + 1) * (uint64_t)w->crossing + w->m->insts.count);
   w->m->is_too_large = n > MAX_CARRIED || work > MAX_WORK;
   if (n == 0 || w->m->is_too_large) return true;
   struct paths p;
@@ -338,6 +369,10 @@ static bool find_chain(struct walk *w) {
     for (uint64_t to = 0; to < n; to++) w->matrix[from * n + to] = end[w->carried.data[to]].time;
   }
   if (!karp_walks(w, &q)) return false;
+  for (uint32_t r = 0; r < n; r++) { /* of equal cycles one of a single iteration */
+    struct cycle c = {w->matrix[r * n + r], 1, 0, r};
+    if (c.cycles >= 0 && is_better(c, best)) best = c;
+  }
   for (uint32_t end = 0; end < n; end++)
     if (q.walk[n * n + end] >= 0) cycles_of_walk(&q, end, seen, &best);
   return best.length == 0 || note_cycle(w, &p, &q, best);
