@@ -35,6 +35,9 @@ struct explain;
 int run_profile(const struct options *o, const char *path, struct nvmini_text source,
                 struct explain *e);
 
+/* bisect.c: the first pass that changes the result of a kernel, or fails. */
+int bisect_command(const struct options *o);
+
 /* tables.c: prints the compiler's tables. */
 int tables_ops(const struct options *o);
 int tables_passes(const struct options *o);

@@ -91,6 +91,7 @@ static int dispatch(const struct options *o) {
     case COMMAND_RUN: return run_command(o);
     case COMMAND_EXPLAIN: return jobs_explain(o);
     case COMMAND_COST: return jobs_cost(o);
+    case COMMAND_BISECT: return bisect_command(o);
     case COMMAND_REDUCE: return reduce_command(o);
     case COMMAND_TARGETS: return targets_command(o);
     case COMMAND_COSTS: return costs_command(o);

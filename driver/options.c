@@ -17,7 +17,8 @@ enum {
 #include "driver/options.def"
 #undef COMMAND
 #undef OPTION
-  IN_CODE = IN_COMPILE | IN_RUN | IN_EXPLAIN | IN_COST, /* the commands that compile to PTX */
+  IN_CODE =
+      IN_COMPILE | IN_RUN | IN_EXPLAIN | IN_COST | IN_BISECT, /* the commands that compile to PTX */
   IN_ALL = (1 << COMMAND_COUNT) - 1,
 };
 

@@ -8,9 +8,9 @@
 #include "api/module.h"
 #include "driver/commands.h"
 #include "driver/explain/explain.h"
+#include "driver/run.h"
 #include "driver/files.h"
 #include "driver/render.h"
-#include "driver/run_buffer.h"
 #include "driver/run_gpu.h"
 #include "nvmini.h"
 #include "ptx/parse.h"
@@ -19,30 +19,6 @@
 #include "target/reflect.h"
 
 enum { MAX_WORDS = 256 };
-
-struct run {
-  const struct options *options;
-  struct arena arena;
-  struct strtab strings;
-  const char *path, *ptx;
-  struct file_bytes file;
-  struct nvmini_context *context; /* of IR */
-  struct nvmini_module *compiled;
-  bool is_ir; /* executed directly, not as PTX */
-  struct ptx_module module;
-  struct sim *sim;
-  const struct ptx_function *kernel;
-  struct run_argument arguments[OPTIONS_MAX_GIVEN];
-  uint32_t argument_count;
-  double tolerance;
-  struct sim_launch launch;
-  struct sim_outcome *outcomes; /* of --verify-each=run, one for each kernel */
-  uint32_t outcome_count;
-  bool has_outcomes; /* of a first execution */
-};
-
-static enum nvm_status check_change(void *state, struct nvm_module *m, const char *pass,
-                                    const struct nvm_function *f);
 
 static int refuse(const struct run *r, const char *message) {
   fprintf(stderr, "nvmini: error: %s: %s\n", r->path, message);
@@ -93,13 +69,13 @@ static bool verifies_by_running(const struct run *r) {
   return how && strcmp(how, "run") == 0;
 }
 
-static int compile(struct run *r, struct nvmini_text *ptx) {
-  struct render render = render_start(false);
+int run_parse_ir(struct run *r, const char *level) {
+  r->render = render_start(false);
   r->context = nvmini_create(NULL, 0);
   if (!r->context) return refuse(r, "out of memory");
-  nvmini_on_diagnostic(r->context, render_diagnostic, &render);
-  if (verifies_by_running(r)) module_on_change(r->context, check_change, r);
-  nvmini_set_option(r->context, "-O0"); /* the default level of `run` */
+  nvmini_on_diagnostic(r->context, render_diagnostic, &r->render);
+  if (verifies_by_running(r)) module_on_change(r->context, run_check_change, r);
+  nvmini_set_option(r->context, level);
   if (!r->options->values[OPTION_CPU]) nvmini_set_option(r->context, "--cpu=sm_90a");
   nvmini_set_option(r->context, "-g"); /* for the findings' source lines */
   if (!runs_ir(r))
@@ -108,11 +84,15 @@ static int compile(struct run *r, struct nvmini_text *ptx) {
   if (options_set_library(r->options, r->context, &failed) != NVMINI_OK) return EXIT_USAGE;
   enum nvmini_status s =
       nvmini_parse(r->context, r->file.bytes, r->file.length, r->path, &r->compiled);
-  if (s == NVMINI_OK) {
-    int linked = jobs_link_libraries(r->options, r->context, r->compiled);
-    if (linked != EXIT_DONE) return linked;
-    s = runs_ir(r) ? nvmini_optimize(r->compiled) : nvmini_compile(r->compiled, ptx);
-  }
+  if (s != NVMINI_OK) return s == NVMINI_BUG ? EXIT_FAULT : EXIT_REFUSED;
+  return jobs_link_libraries(r->options, r->context, r->compiled);
+}
+
+static int compile(struct run *r, struct nvmini_text *ptx) {
+  int status = run_parse_ir(r, "-O0");
+  if (status != EXIT_DONE) return status;
+  enum nvmini_status s =
+      runs_ir(r) ? nvmini_optimize(r->compiled) : nvmini_compile(r->compiled, ptx);
   return s == NVMINI_OK ? EXIT_DONE : s == NVMINI_BUG ? EXIT_FAULT : EXIT_REFUSED;
 }
 
@@ -399,10 +379,8 @@ static bool asks_reflect(const struct nvm_module *m) {
   return false;
 }
 
-/* Executes the kernels and compares the results with those before the first pass, or after the
- * first folded __nvvm_reflect. */
-static enum nvm_status check_change(void *state, struct nvm_module *m, const char *pass,
-                                    const struct nvm_function *f) {
+enum nvm_status run_check_change(void *state, struct nvm_module *m, const char *pass,
+                                 const struct nvm_function *f) {
   struct run *r = state;
   if (!pass && !add_outcomes(r, m)) return NVM_REFUSED;
   if (!r->has_outcomes && asks_reflect(m)) return NVM_OK;
@@ -562,16 +540,75 @@ int run_profile(const struct options *o, const char *path, struct nvmini_text so
   return status;
 }
 
-int run_command(const struct options *o) {
-  struct run *r = calloc(1, sizeof *r);
-  if (!r) return EXIT_REFUSED;
+/* ---- nvmini bisect ---- */
+
+bool run_is_launch_known(struct run *r) { return is_launch_known(r, r->options); }
+
+/* The first buffer whose contents differ from those that the IR left; -1: none. */
+static int64_t different_buffer(struct run *r, const struct sim_outcome *o) {
+  for (uint32_t i = 0; i < r->argument_count; i++) {
+    const struct run_argument *a = &r->arguments[i];
+    if (a->is_buffer && memcmp(sim_memory(r->sim, a->address, o->left[i].length), o->left[i].bytes,
+                               o->left[i].length) != 0)
+      return i;
+  }
+  return -1;
+}
+
+static int check_kernel_of_ptx(struct run *r, const struct sim_outcome *o) {
+  r->kernel = sim_kernel(r->sim, o->launch.kernel);
+  r->argument_count = 0;
+  int status = r->kernel ? prepare(r) : refuse(r, "the PTX lacks the kernel");
+  if (status != EXIT_DONE) return status;
+  enum nvm_status s = sim_launch(r->sim, &r->launch);
+  struct nvm_text printed = sim_output(r->sim), before = o->left[o->count];
+  bool same = printed.length == before.length &&
+              (before.length == 0 || memcmp(printed.bytes, before.bytes, before.length) == 0);
+  sim_output_taken(r->sim);
+  if (s != NVM_OK) return s == NVM_REFUSED ? report(r) : refuse(r, "out of memory");
+  int64_t buffer = different_buffer(r, o);
+  if (same && buffer < 0) return EXIT_DONE;
+  fprintf(stderr, "nvmini: error: %s: kernel %.*s after code generation ", r->path,
+          (int)o->launch.kernel.length, o->launch.kernel.bytes);
+  if (buffer >= 0) fprintf(stderr, "leaves other values in argument %d\n", (int)buffer);
+  else fputs("prints a different text\n", stderr);
+  return EXIT_REFUSED;
+}
+
+int run_check_ptx(struct run *r, struct nvm_text ptx) {
+  int status = parse(r, ptx);
+  if (status != EXIT_DONE) return status;
+  r->sim = sim_create(nvm_default_allocator, 0);
+  if (!r->sim || sim_load(r->sim, &r->module) != NVM_OK) return refuse(r, "out of memory");
+  for (uint32_t i = 0; i < r->outcome_count && status == EXIT_DONE; i++)
+    status = check_kernel_of_ptx(r, &r->outcomes[i]);
+  return status;
+}
+
+/* ---- the command ---- */
+
+int run_start(struct run *r, const struct options *o) {
   struct file_error error;
   r->path = o->operands[0];
   arena_init(&r->arena, nvm_default_allocator);
-  int status = EXIT_DONE;
   if (!files_read(r->path, &r->file, &error))
-    status = refuse(r, error.number ? strerror(error.number) : diag_message(error.id));
-  if (status == EXIT_DONE && !(r->options = own_options(r, o))) status = EXIT_USAGE;
+    return refuse(r, error.number ? strerror(error.number) : diag_message(error.id));
+  r->options = own_options(r, o);
+  return r->options ? EXIT_DONE : EXIT_USAGE;
+}
+
+void run_end(struct run *r) {
+  sim_destroy(r->sim);
+  nvmini_release(r->compiled);
+  nvmini_destroy(r->context);
+  files_free(&r->file);
+  arena_free(&r->arena);
+}
+
+int run_command(const struct options *o) {
+  struct run *r = calloc(1, sizeof *r);
+  if (!r) return EXIT_REFUSED;
+  int status = run_start(r, o);
   struct nvmini_text ptx = {r->file.bytes, r->file.length};
   if (status == EXIT_DONE && !files_is_ptx(&r->file)) {
     r->is_ir = runs_ir(r);
@@ -580,11 +617,7 @@ int run_command(const struct options *o) {
   r->ptx = ptx.bytes;
   if (status == EXIT_DONE && !r->is_ir) status = parse(r, (struct nvm_text){ptx.bytes, ptx.length});
   if (status == EXIT_DONE) status = execute(r);
-  sim_destroy(r->sim);
-  nvmini_release(r->compiled);
-  nvmini_destroy(r->context);
-  files_free(&r->file);
-  arena_free(&r->arena);
+  run_end(r);
   free(r);
   return status;
 }

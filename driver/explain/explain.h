@@ -102,9 +102,14 @@ struct explain {
   struct nvm_text ptx;               /* as `nvmini compile` writes it */
   uint32_t ptx_lines;
   struct explain_run run;
-  /* If not NULL: called after a step that gave function x a new text. */
+  /* Called with watch_state. If not NULL: after a step that gave function x a new text. */
   void (*watch)(void *state, struct explain *e, const struct explain_function *x);
   void *watch_state;
+  /* If not NULL: called before each pass; `function` is `[module]` for a pass over the module, and
+   * `pass` is `isel` before code generation. Needs the option --print-before=*. */
+  void (*enter)(void *state, struct explain *e, struct nvm_text pass, struct nvm_text function);
+  /* If not NULL: called after each change was recorded, as module_on_change says. */
+  module_change *check;
 };
 
 /* record.c: an empty recording of a module that was parsed in `context`, whose callbacks for
@@ -113,6 +118,8 @@ struct explain {
 bool explain_start(struct explain *e, struct nvmini_context *context, struct nvmini_module *module);
 /* Compiles the module with the context's options and records it. */
 enum nvmini_status explain_compile(struct explain *e);
+/* After a failure: records the texts that the last pass left. */
+void explain_catch_up(struct explain *e);
 void explain_end(struct explain *e);
 /* The index of a source file, added if it is new. */
 int32_t explain_file(struct explain *e, struct nvm_text directory, struct nvm_text name);

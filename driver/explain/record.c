@@ -249,7 +249,15 @@ static enum nvm_status take_change(void *state, struct nvm_module *m, const char
     if ((!f || each == f) && !function_is_declaration(each))
       record_text(e, each, pass ? pass : "input");
   }
-  return e->arena.failed ? NVM_OUT_OF_MEMORY : NVM_OK;
+  if (e->arena.failed) return NVM_OUT_OF_MEMORY;
+  return e->check ? e->check(e->watch_state, m, pass, f) : NVM_OK;
+}
+
+void explain_catch_up(struct explain *e) {
+  struct nvm_module *m = module_of_handle(e->module);
+  for (uint32_t n = 1; n < m->functions.count; n++)
+    if (!function_is_declaration(m->functions.data[n]))
+      record_text(e, m->functions.data[n], "input");
 }
 
 /* Takes the text before the first `mark` from the begin of *rest, and the mark; empty if there is
@@ -289,10 +297,17 @@ static void take_codegen_input(struct explain *e) {
 static void take_dump(void *user, struct nvmini_text dump) {
   struct explain *e = user;
   struct nvm_text rest = {dump.bytes, dump.length};
+  if (text_begins(rest, "*** IR Dump Before ") && e->enter) {
+    struct nvm_text header = rest;
+    take_until(&header, " Before ");
+    struct nvm_text entered = take_until(&header, " on ");
+    e->enter(e->watch_state, e, entered, take_until(&header, " ***\n"));
+  }
   if (text_begins(rest, "*** IR Dump Before isel on ")) {
     take_codegen_input(e);
     return;
   }
+  if (text_begins(rest, "*** IR Dump Before ")) return;
   e->runs++;
   take_until(&rest, " After ");
   struct nvm_text pass = copy_text(e, take_until(&rest, " on ")),
