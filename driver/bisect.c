@@ -3,8 +3,8 @@
  *
  * One compilation is recorded (driver/explain/), and after each change the IR is verified and
  * executed in the simulator; at the end the PTX is executed too. The first difference is therefore
- * found without a search. The compilation runs in a process of its own, which notes in shared memory
- * where it is, so that a crash has a place too. */
+ * found without a search. The compilation runs in a process of its own, which notes in shared
+ * memory where it is, so that a crash has a place too. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 
 #include "driver/commands.h"
