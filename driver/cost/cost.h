@@ -17,7 +17,7 @@
 enum { COST_NONE = -1 };
 
 enum cost_unit {
-#define UNIT(id, name, help) COST_UNIT_##id,
+#define UNIT(id, name) COST_UNIT_##id,
 #define RUNS_ON(class, unit)
 #include "driver/cost/units.def"
 #undef UNIT

@@ -6,7 +6,7 @@
 #include "ptx/check.h"
 
 static const char *const unit_names[COST_UNIT_COUNT] = {
-#define UNIT(id, name, help) name,
+#define UNIT(id, name) name,
 #define RUNS_ON(class, unit)
 #include "driver/cost/units.def"
 #undef UNIT
@@ -16,7 +16,7 @@ static const char *const unit_names[COST_UNIT_COUNT] = {
 const char *cost_unit_name(enum cost_unit unit) { return unit_names[unit]; }
 
 static const enum cost_unit unit_of_issue[PTX_ISSUE_COUNT] = {
-#define UNIT(id, name, help)
+#define UNIT(id, name)
 #define RUNS_ON(class, unit) [PTX_ISSUE_##class] = COST_UNIT_##unit,
 #include "driver/cost/units.def"
 #undef UNIT

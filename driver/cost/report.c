@@ -241,6 +241,27 @@ static void put_bounds(struct report *r) {
   sheet_end(s);
 }
 
+/* The cycles that an iteration keeps each unit busy; without OTHER, which has no prices. */
+static void put_units(struct report *r) {
+  const char *columns[COST_UNIT_COUNT + 3];
+  struct sheet *s = &r->sheet;
+  uint32_t count = 0;
+  columns[count++] = "loop";
+  columns[count++] = "issue";
+  for (int u = 0; u < COST_UNIT_OTHER; u++) columns[count++] = cost_unit_name((enum cost_unit)u);
+  columns[count++] = "function";
+  sheet_columns(s, "units", "cycles that an iteration keeps the issue and each unit busy", columns,
+                count);
+  for (uint32_t k = 0; k < r->rows.count; k++) {
+    const struct row *row = &r->rows.data[k];
+    sheet_number(s, row->loop);
+    put_cost(s, row->m.machine);
+    for (int u = 0; u < COST_UNIT_OTHER; u++) put_cost(s, row->m.slots[u]);
+    sheet_text(s, name_of(r, row->f->name));
+  }
+  sheet_end(s);
+}
+
 /* The instruction as PTX, with single blanks. */
 static const char *instruction_text(struct report *r, const struct row *row, uint32_t entry) {
   struct textbuf b;
@@ -317,6 +338,7 @@ static bool has_unknown(const struct report *r) {
 static void put_tables(struct report *r) {
   put_loops(r);
   put_classes(r);
+  put_units(r);
   put_bounds(r);
   put_chains(r);
 }

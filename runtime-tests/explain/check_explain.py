@@ -34,6 +34,7 @@ RUN = {"kernel": str, "grid": [int], "block": [int], "finding": str, "counts": d
 COSTS = {"loops": [{"loop": int, "depth": int, "inside?": int, "PTX_lines": str, "label": str, "function": str}],
          "classes": [{"loop": int, "class": str, "access?": str, "PTX": int, "machine": int, "unit": str, "unit_cycles?": int,
                       "bytes_of_a_thread?": int, "function": str}],
+         "units": [{"loop": int, "issue": int, "alu": int, "fma": int, "f64": int, "xu": int, "lsu": int, "branch": int, "function": str}],
          "bounds": [{"loop": int, "PTX": int, "machine": int, "throughput": int, "busiest": str, "carried_chain?": int,
                      "of_iterations?": int, "one_warp?": int, "warps_to_hide_it?": int, "limit?": str, "function": str}],
          "chains": [{"loop": int, "latency": int, "PTX_line": int, "instruction": str, "function": str}]}
