@@ -14,7 +14,8 @@
 
 /* Options that change neither the output nor the exit status. */
 static bool is_ignored(enum option_id id) {
-  return id == OPTION_OUTPUT || id == OPTION_TEXT || id == OPTION_PRINT_CACHE_KEY;
+  return id == OPTION_OUTPUT || id == OPTION_TEXT || id == OPTION_QUIET ||
+         id == OPTION_PRINT_CACHE_KEY;
 }
 
 static void add_text(struct sha256 *s, const char *text) {

@@ -7,6 +7,7 @@
 #include "driver/explain/explain.h"
 #include "driver/files.h"
 #include "driver/outputs.h"
+#include "driver/progress.h"
 #include "driver/remarks.h"
 #include "driver/render.h"
 #include "ptx/parse.h"
@@ -86,6 +87,7 @@ static size_t parse_size(const char *text) {
 
 static void write_dump(void *user, struct nvmini_text text) {
   (void)user;
+  progress_clear();
   fwrite(text.bytes, 1, text.length, stderr);
 }
 
@@ -443,10 +445,13 @@ int jobs_compile(const struct options *o) {
   if (status == EXIT_DONE) status = check_style(o);
   if (status != EXIT_DONE) return status;
   status = remarks_start(&remarks, o);
+  progress_start(o);
   for (int i = 0; status < EXIT_USAGE && i < o->operand_count; i++) {
+    if (i > 0) progress_show("file %d of %d: %s", i + 1, o->operand_count, o->operands[i]);
     int this = compile_file(o, &remarks, o->operands[i]);
     if (this > status) status = this;
   }
+  progress_clear();
   remarks_end(&remarks);
   return status;
 }

@@ -195,7 +195,8 @@ static void find_hint(const char *name, char *hint, size_t size) {
       snprintf(hint, size, "--knob %s=N", name + 1);
 }
 
-/* The options nearest to `name`: our names, else the spellings of other tools, with one dash. */
+/* The options nearest to `name`: our names, or the spellings of other tools, with one dash, if they
+ * are nearer. */
 static struct nearest nearest_option(enum command c, const char *name) {
   struct nearest own = nearest_start(text_of(name)),
                  others = nearest_start(text_of(strncmp(name, "--", 2) == 0 ? name + 1 : name));
@@ -208,7 +209,8 @@ static struct nearest nearest_option(enum command c, const char *name) {
       at += length;
     }
   }
-  return own.best.bytes ? own : others;
+  bool is_nearer = others.best.bytes && (!own.best.bytes || others.limit < own.limit);
+  return is_nearer ? others : own;
 }
 
 static int unknown_option(enum command c, const char *word) {

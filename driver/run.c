@@ -10,6 +10,7 @@
 #include "driver/explain/explain.h"
 #include "driver/run.h"
 #include "driver/files.h"
+#include "driver/progress.h"
 #include "driver/render.h"
 #include "driver/run_gpu.h"
 #include "nvmini.h"
@@ -420,12 +421,28 @@ static int compare_with_gpu(struct run *r) {
   return same ? EXIT_DONE : EXIT_REFUSED;
 }
 
+/* "12 s, 340 million instructions, 28 million a second", for a launch that is running. */
+static void put_progress(struct textbuf *line, uint64_t seconds, void *state) {
+  const struct run *r = state;
+  uint64_t millions = sim_counted(r->sim)->instructions / 1000000;
+  textbuf_format(line, "%t: %U s, %U million instructions, %U million a second", r->launch.kernel,
+                 seconds, millions, millions / seconds);
+}
+
+static enum nvm_status launch_with_progress(struct run *r) {
+  progress_start(r->options);
+  if (!r->launch.trace) progress_watch(put_progress, r);
+  enum nvm_status s = sim_launch(r->sim, &r->launch);
+  progress_clear();
+  return s;
+}
+
 /* Runs r->kernel on fresh arguments. */
 static int launch(struct run *r) {
   r->argument_count = 0;
   int status = prepare(r);
   if (status != EXIT_DONE) return status;
-  enum nvm_status s = sim_launch(r->sim, &r->launch);
+  enum nvm_status s = launch_with_progress(r);
   struct nvm_text printed = sim_output(r->sim);
   fwrite(printed.bytes, 1, printed.length, stdout);
   sim_output_taken(r->sim);

@@ -479,15 +479,25 @@ def step_editors():
     return Count(int(numbers[1]), int(numbers[2]), int(numbers[3] or 0)) if numbers else Count(failed=1)
 
 
-def step_reference():
-    """the reference pages: every example of ops, passes, knobs and diagnostics prints what they show, every link resolves"""
+def run_counted(name, script, timeout):
+    """A script that closes with `NAME: N passed, N failed`."""
     if not make("default", "all"):
         return Count(failed=1)
-    status, output = run_program([sys.executable, "runtime-tests/reference/check_reference.py"], 600)
-    numbers = re.search(r"reference: (\d+) passed, (\d+) failed", output)
+    status, output = run_program([sys.executable, script], timeout)
+    numbers = re.search(rf"{name}: (\d+) passed, (\d+) failed", output)
     if status != 0 or not numbers:
         print(output[-6000:])
     return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
+
+
+def step_reference():
+    """the reference pages: every example of ops, passes, knobs and diagnostics prints what they show, every link resolves"""
+    return run_counted("reference", "runtime-tests/reference/check_reference.py", 600)
+
+
+def step_progress():
+    """the line of progress on a pseudo-terminal; none in a pipe and with --quiet"""
+    return run_counted("progress", "runtime-tests/progress/check_progress.py", 300)
 
 
 def step_libnvvm():
@@ -558,7 +568,7 @@ STEPS = {
     "check-checking": step_check_checking,
     "check-asan": step_check_asan, "samples": step_samples, "intrinsics": step_intrinsics,
     "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "editors": step_editors, "explain": step_explain,
-    "reference": step_reference,
+    "reference": step_reference, "progress": step_progress,
     "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }

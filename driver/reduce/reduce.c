@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "driver/files.h"
+#include "driver/progress.h"
 #include "driver/reduce/reductions.h"
 #include "frontend/parse.h"
 #include "ir/print.h"
@@ -62,6 +63,7 @@ static char *with_type(const char *text, const char *from, const char *to) {
 
 static bool succeeds(struct reduction_state *r, const char *text, size_t length) {
   struct file_error error;
+  progress_show("%u tries, %U bytes left", r->tries, (uint64_t)r->length);
   size_t size = strlen(r->command) + strlen(r->path) + 8;
   char *line = malloc(size), *whole = malloc(r->head.length + length + 1);
   bool ok = line && whole;
@@ -263,9 +265,11 @@ int reduce_command(const struct options *o) {
     strcpy(r.passes, passes);
     setenv("NVMINI_PASSES", passes, 1);
   }
+  progress_start(o);
   if (status == EXIT_DONE) status = begin(&r, path, &file);
   if (status == EXIT_DONE) {
     reduce_all(&r);
+    progress_clear();
     status = finish(&r, to ? to : "-");
   }
   if (descriptor >= 0) unlink(name);

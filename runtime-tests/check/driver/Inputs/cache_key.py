@@ -18,7 +18,7 @@ COUNTS = {
     "--opt-bisect-limit": "3", "-W": "no-unknown-asm", "--warnings-as-errors": None, "--whole-program": None,
     "--device-c": None, "--error-limit": "3",
 }
-IGNORED = {"-o": "other.ptx", "-S": None}
+IGNORED = {"-o": "other.ptx", "-S": None, "--quiet": None}
 OTHER_ACTIONS = {"--help", "--print-cache-key"}
 
 
