@@ -19,7 +19,7 @@ static void list_spellings(const struct option_row *row, char list[LONGEST_LIST 
 }
 
 static void option_help(FILE *out, const struct option_row *row) {
-  char syntax[64], spellings[LONGEST_LIST + 1];
+  char syntax[LONGEST_LIST + 1], spellings[LONGEST_LIST + 1];
   bool separate = option_needs_value(row);
   snprintf(syntax, sizeof syntax, "%s%s%s", row->name, separate ? " " : "", row->value);
   fprintf(out, "  %-26s%s%s", syntax, strlen(syntax) > 26 ? "\n                             " : " ",

@@ -74,6 +74,11 @@ int jobs_file_failed(const struct render *how, const char *shown, struct file_er
   return EXIT_REFUSED;
 }
 
+static enum nvmini_status report_no_memory(void) {
+  fputs("nvmini: error: out of memory\n", stderr);
+  return NVMINI_OUT_OF_MEMORY;
+}
+
 /* ---- Options ---- */
 
 /* "64M" in bytes; 0 if it is not a size. */
@@ -316,6 +321,25 @@ static int emit_ir(struct job *j, bool graphs) {
   return status == EXIT_DONE ? print_module_as(j, graphs) : status;
 }
 
+/* The functions with what an analysis knows of them. */
+static int emit_analysis(struct job *j, const char *name) {
+  const char *only = j->options->values[OPTION_ONLY_FUNCTION];
+  struct textbuf out;
+  struct arena arena;
+  int status = exit_status(j->has_cpu ? nvmini_optimize(j->module) : nvmini_check(j->module));
+  if (status != EXIT_DONE) return status;
+  arena_init(&arena, nvm_default_allocator);
+  textbuf_init(&out, &arena);
+  bool written = explain_write_analysis(module_of_handle(j->module), name, only, &out);
+  if (!written || arena.failed) status = exit_status(report_no_memory());
+  else if (only && out.length == 0) {
+    report(&j->render, DIAG_UNKNOWN_FUNCTION, j->shown, (struct nvmini_text){only, strlen(only)});
+    status = EXIT_REFUSED;
+  } else status = save(j, (struct nvmini_text){out.bytes ? out.bytes : "", out.length});
+  arena_free(&arena);
+  return status;
+}
+
 static int emit_ptx(struct job *j) {
   const struct nvm_text *pieces;
   uint32_t count;
@@ -361,14 +385,14 @@ static int emit_remarks(struct job *j) {
   return status == EXIT_DONE ? save(j, text) : status;
 }
 
-/* `--emit ir` and `cfg` without passes print the module as it is; all else needs a CPU. */
+/* `--emit ir`, `cfg` and analyses without passes print the module as it is; all else needs a CPU. */
 static bool needs_cpu(const struct options *o) {
   static const enum option_id optimizing[] = {OPTION_O1, OPTION_O2,  OPTION_O3,    OPTION_OS,
                                               OPTION_OZ, OPTION_OFC, OPTION_PASSES};
   const char *emit = options_value(o, OPTION_EMIT);
   for (size_t k = 0; k < sizeof optimizing / sizeof *optimizing; k++)
     if (o->values[optimizing[k]] != NULL) return true;
-  return strcmp(emit, "ir") != 0 && strcmp(emit, "cfg") != 0;
+  return strcmp(emit, "ir") != 0 && strcmp(emit, "cfg") != 0 && !explain_is_analysis(emit);
 }
 
 /* Without --cpu, the CPU that the module names. */
@@ -400,6 +424,7 @@ static int emit(struct job *j) {
   if (strcmp(kind, "remarks") == 0) return emit_remarks(j);
   if (strncmp(kind, "vplan", 5) == 0) return emit_plans(j, kind[5] != '\0');
   if (strcmp(kind, "ptx") == 0) return emit_ptx(j);
+  if (explain_is_analysis(kind)) return emit_analysis(j, kind);
   return emit_ir(j, strcmp(kind, "cfg") == 0);
 }
 
@@ -457,11 +482,6 @@ int jobs_compile(const struct options *o) {
 }
 
 /* ---- explain ---- */
-
-static enum nvmini_status report_no_memory(void) {
-  fputs("nvmini: error: out of memory\n", stderr);
-  return NVMINI_OUT_OF_MEMORY;
-}
 
 /* The level as the user wrote it, without dashes. */
 static const char *level_text(const struct options *o) {

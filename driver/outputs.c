@@ -24,13 +24,14 @@ bool outputs_is_folder(const struct options *o) {
 static const char *extension(const struct options *o) {
   static const struct {
     const char *emit, *extension;
-  } kinds[] = {{"ptx", ".ptx"},     {"ir", ".ll"},         {"cfg", ".dot"},
-               {"vplan", ".vplan"}, {"vplan-dot", ".dot"}, {"remarks", ".yaml"}};
+  } kinds[] = {{"ptx", ".ptx"},       {"cfg", ".dot"},      {"vplan", ".vplan"},
+               {"vplan-dot", ".dot"}, {"remarks", ".yaml"}, {"ir", ".ll"}};
+  enum { LAST = sizeof kinds / sizeof *kinds - 1 }; /* also for analyses, which are comments */
   const char *emit = options_value(o, OPTION_EMIT), *remarks = o->values[OPTION_REMARKS_FILE];
   size_t k = 0;
   if (remarks != NULL && strcmp(emit, "remarks") == 0) /* of the same form */
     return strrchr(remarks, '.') != NULL ? strrchr(remarks, '.') : ".txt";
-  while (strcmp(kinds[k].emit, emit) != 0) k++;
+  while (k < LAST && strcmp(kinds[k].emit, emit) != 0) k++;
   return kinds[k].extension;
 }
 

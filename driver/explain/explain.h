@@ -121,6 +121,9 @@ enum nvmini_status explain_compile(struct explain *e);
 /* After a failure: records the texts that the last pass left. */
 void explain_catch_up(struct explain *e);
 void explain_end(struct explain *e);
+/* Gives all values and blocks of f names, which stay; the text with them. Of `e`, only `arena` and
+ * `names` are used. */
+struct nvm_text explain_name_values(struct explain *e, struct nvm_function *f);
 /* The index of a source file, added if it is new. */
 int32_t explain_file(struct explain *e, struct nvm_text directory, struct nvm_text name);
 
@@ -149,6 +152,13 @@ void explain_write_change(struct explain *e, const struct explain_function *x, u
 /* What each pass changed; the history of a value (`%x`), false if no function has it. */
 void explain_write_changes(struct explain *e, enum explain_style style, struct textbuf *out);
 bool explain_write_history(struct explain *e, struct nvm_text name, struct textbuf *out);
+
+/* analyses.c: whether an analysis has this name; appends the functions of m, or the one named
+ * `only`, with what the analysis knows as comments at its lines, for which values without a name
+ * get one. False when out of memory. */
+bool explain_is_analysis(const char *name);
+bool explain_write_analysis(struct nvm_module *m, const char *name, const char *only,
+                            struct textbuf *out);
 
 /* print_changed.c: optimizes the text of a module for the options of `compile` and the CPU that the
  * options or the module name, and prints each change to standard error as soon as it happened.

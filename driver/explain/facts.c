@@ -2,30 +2,12 @@
  * instruction, as JSON. */
 #include "driver/explain/explain.h"
 
-#include "analysis/divergence.h"
-#include "analysis/loops.h"
-#include "analysis/pressure.h"
 #include "analysis/ranges.h"
-#include "analysis/scev.h"
+#include "driver/explain/facts.h"
 #include "ir/debug.h"
 #include "ir/print.h"
 
 #include <string.h>
-
-/* One function, with everything in an arena of its own except what is recorded. */
-struct facts {
-  struct explain *e;
-  const struct nvm_function *f;
-  struct arena arena;
-  struct dominance dominance;
-  struct loops loops;
-  struct divergence divergence;
-  struct pressure pressure;
-  struct scev_env *scev;
-  uint32_t *block_index; /* by block: its number in layout order */
-  uint32_t *line;        /* by instruction; 0: unknown */
-  uint32_t *block_line;  /* by block */
-};
 
 /* ---- Lines ---- */
 
@@ -102,35 +84,37 @@ static void put_value(struct textbuf *b, const struct nvm_function *f, struct nv
   else put_quoted(b, name);
 }
 
-static struct nvm_text value_text(struct facts *x, struct nvm_value v) {
+static struct nvm_text text_in(const struct textbuf *b) {
+  return (struct nvm_text){b->bytes ? b->bytes : "", b->length};
+}
+
+struct nvm_text facts_value(struct facts *x, struct nvm_value v) {
   struct textbuf b;
   textbuf_init(&b, &x->arena);
   put_value(&b, x->f, v);
-  return (struct nvm_text){b.bytes, b.length};
+  return text_in(&b);
 }
 
 /* ---- Analyses ---- */
 
-static void put_range(struct json_writer *w, struct facts *x, struct nvm_value v) {
+struct nvm_text facts_range(struct facts *x, struct nvm_value v) {
   struct range r = range_of(x->f, v), all = range_all(r.width);
   struct textbuf b;
-  if (r.width < 2 || range_equal(r, all) || range_is_empty(r)) return;
   textbuf_init(&b, &x->arena);
+  if (r.width < 2 || range_equal(r, all) || range_is_empty(r)) return text_of("");
   if (r.least > all.least || r.most < all.most) textbuf_format(&b, "%D to %D", r.least, r.most);
   else textbuf_format(&b, "%U to %U unsigned", r.low, r.high);
-  json_member(w, "range", (struct nvm_text){b.bytes, b.length});
+  return text_in(&b);
 }
 
-static void put_bits(struct json_writer *w, struct facts *x, struct nvm_value v) {
+struct nvm_text facts_bits(struct facts *x, struct nvm_value v) {
   struct known_bits k = known_bits_of(x->f, v);
-  char bits[64];
-  if (k.width < 2 || (k.zero | k.one) == 0) return;
-  for (uint32_t i = 0; i < k.width; i++) {
-    uint32_t shift = k.width - 1 - i;
-    bits[i] = k.one >> shift & 1 ? '1' : k.zero >> shift & 1 ? '0' : 'x';
-  }
-  json_member(w, "bits", (struct nvm_text){bits, k.width});
-  (void)x;
+  struct textbuf b;
+  textbuf_init(&b, &x->arena);
+  if (k.width < 2 || (k.zero | k.one) == 0) return text_of("");
+  for (uint32_t shift = k.width; shift-- > 0;)
+    textbuf_char(&b, k.one >> shift & 1 ? '1' : k.zero >> shift & 1 ? '0' : 'x');
+  return text_in(&b);
 }
 
 static void put_term(struct textbuf *b, struct facts *x, const struct scev_term *t) {
@@ -161,14 +145,13 @@ static struct nvm_text scev_text(struct facts *x, struct scev s) {
   return (struct nvm_text){b.bytes, b.length};
 }
 
-/* Only of values in loops, and only if the form is more than the value itself. */
-static void put_scev(struct json_writer *w, struct facts *x, struct nvm_inst_id i) {
+struct nvm_text facts_scev(struct facts *x, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(x->f, i);
-  if (x->loops.innermost[inst->block.index] == 0) return;
+  if (x->loops.innermost[inst->block.index] == 0) return text_of("");
   struct scev s = scev_of(x->scev, value_of_inst(i));
   bool itself = s.count == 1 && value_equal(s.terms[0].symbol, value_of_inst(i));
-  if (s.width && !itself && !value_equal(s.base, value_of_inst(i)))
-    json_member(w, "scev", scev_text(x, s));
+  bool more = s.width && !itself && !value_equal(s.base, value_of_inst(i));
+  return more ? scev_text(x, s) : text_of("");
 }
 
 /* ---- Instructions ---- */
@@ -185,6 +168,10 @@ static void put_location(struct json_writer *w, struct facts *x, struct nvm_inst
   json_number(w, "source", debug_number(m, place, "line"));
 }
 
+static void put_known(struct json_writer *w, const char *key, struct nvm_text fact) {
+  if (fact.length) json_member(w, key, fact);
+}
+
 static void put_inst(struct json_writer *w, struct facts *x, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(x->f, i);
   struct nvm_value result = value_of_inst(i);
@@ -193,12 +180,12 @@ static void put_inst(struct json_writer *w, struct facts *x, struct nvm_inst_id 
   type_print(&x->f->module->types, inst->type, &type);
   bool has_result = inst->type.index != TYPE_VOID.index;
   json_number(w, "line", x->line[i.index]);
-  json_member(w, "name", has_result ? value_text(x, result) : text_of(""));
+  json_member(w, "name", has_result ? facts_value(x, result) : text_of(""));
   json_member(w, "type", (struct nvm_text){type.bytes, type.length});
   json_member(w, "op", text_of(op_table[inst->op].keyword));
   json_key(w, "operands"), json_array(w);
   for (uint32_t k = 0; k < inst->operand_count; k++) {
-    struct nvm_text name = value_text(x, inst_operand(x->f, inst, k));
+    struct nvm_text name = facts_value(x, inst_operand(x->f, inst, k));
     if (name.length) json_string(w, name);
   }
   json_array_end(w);
@@ -208,9 +195,9 @@ static void put_inst(struct json_writer *w, struct facts *x, struct nvm_inst_id 
   json_bool(w, branch ? x->divergence.branches[inst->block.index]
                       : has_result && divergence_of(&x->divergence, result));
   if (has_result) {
-    put_range(w, x, result);
-    put_bits(w, x, result);
-    put_scev(w, x, i);
+    put_known(w, "range", facts_range(x, result));
+    put_known(w, "bits", facts_bits(x, result));
+    put_known(w, "scev", facts_scev(x, i));
   }
   json_number(w, "live", x->pressure.after[i.index]);
 }
@@ -264,15 +251,20 @@ static void put_block(struct json_writer *w, struct facts *x, struct nvm_block b
   json_object_end(w);
 }
 
-static void put_trip_count(struct json_writer *w, struct facts *x, uint32_t loop) {
-  struct trip_count c = scev_trip_count(x->scev, loop);
+struct nvm_text facts_trip_count(struct facts *x, uint32_t n) {
+  struct trip_count c = scev_trip_count(x->scev, n);
   struct textbuf b;
   textbuf_init(&b, &x->arena);
   if (c.known && c.taken.width) {
     textbuf_text(&b, scev_text(x, c.taken));
     if (c.divisor != 1) textbuf_format(&b, " divided by %U", c.divisor);
   }
-  json_member(w, "trip_count", (struct nvm_text){b.bytes, b.length});
+  return text_in(&b);
+}
+
+static void put_trip_count(struct json_writer *w, struct facts *x, uint32_t loop) {
+  struct trip_count c = scev_trip_count(x->scev, loop);
+  json_member(w, "trip_count", facts_trip_count(x, loop));
   if (c.most != UINT64_MAX) json_number(w, "most", c.most);
 }
 
@@ -307,7 +299,8 @@ static struct nvm_text graph(struct facts *x) {
 
 /* ---- All ---- */
 
-static bool analyze(struct facts *x) {
+bool facts_compute(struct facts *x) {
+  arena_init(&x->arena, nvm_default_allocator);
   const struct nvm_function *f = x->f;
   struct arena *a = &x->arena;
   x->line = arena_alloc(a, f->insts.count * sizeof *x->line);
@@ -328,13 +321,16 @@ static bool analyze(struct facts *x) {
   return x->scev != NULL;
 }
 
+void facts_end(struct facts *x) {
+  x->e->arena.failed |= x->arena.failed;
+  arena_free(&x->arena);
+}
+
 void explain_facts(struct explain *e, struct explain_function *out, const struct nvm_function *f) {
   struct facts x = {.e = e, .f = f};
-  arena_init(&x.arena, nvm_default_allocator);
-  if (analyze(&x)) {
+  if (facts_compute(&x)) {
     out->graph = graph(&x);
     add_insts(&x, out);
   }
-  e->arena.failed |= x.arena.failed;
-  arena_free(&x.arena);
+  facts_end(&x);
 }

@@ -237,6 +237,14 @@ static void record_text(struct explain *e, struct nvm_function *f, const char *i
   restore_blocks(e, f, false);
 }
 
+struct nvm_text explain_name_values(struct explain *e, struct nvm_function *f) {
+  struct explain_function *x = function_of(e, module_text(f->module, f->symbol.name));
+  if (!x) return text_of("");
+  note_names(e, f);
+  name_values(e, x, f);
+  return text_of_function(e, f);
+}
+
 /* ---- Callbacks ---- */
 
 /* After a change, of the module if f is NULL; `pass` is NULL before the first pass. */
