@@ -385,7 +385,7 @@ static int emit_remarks(struct job *j) {
   return status == EXIT_DONE ? save(j, text) : status;
 }
 
-/* `--emit ir`, `cfg` and analyses without passes print the module as it is; all else needs a CPU. */
+/* `--emit ir`, `cfg` and analyses without passes print the module as it is; others need a CPU. */
 static bool needs_cpu(const struct options *o) {
   static const enum option_id optimizing[] = {OPTION_O1, OPTION_O2,  OPTION_O3,    OPTION_OS,
                                               OPTION_OZ, OPTION_OFC, OPTION_PASSES};

@@ -1,5 +1,5 @@
-/* `nvmini compile --emit dom|loops|ranges|pressure|scev|alias|divergence`: the functions of a module
- * as text, with what one analysis knows as a comment at each line that it is about. */
+/* `nvmini compile --emit dom|loops|ranges|pressure|scev|alias|divergence`: the functions of a
+ * module as text, with what one analysis knows as a comment at each line that it is about. */
 #include "analysis/alias.h"
 #include "driver/explain/facts.h"
 #include "ir/print.h"

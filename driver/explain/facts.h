@@ -1,5 +1,5 @@
-/* What the analyses know of a function, as text, for the recording (facts.c) and for `nvmini compile
- * --emit` of an analysis (analyses.c). Texts are in the arena of the facts; they are empty if
+/* What the analyses know of a function, as text, for the recording (facts.c) and for `nvmini
+ * compile --emit` of an analysis (analyses.c). Texts are in the arena of the facts, and empty if
  * nothing is known. Values and blocks need names. */
 #ifndef NVM_DRIVER_EXPLAIN_FACTS_H
 #define NVM_DRIVER_EXPLAIN_FACTS_H
