@@ -130,12 +130,12 @@ class Module:
 
     def check_changes(self, f, changes):
         """Each difference turns the lines of one text into those of the next, whatever their order."""
-        text = 0
+        text = begin = 0
         for k, step in enumerate(f["steps"]):
             if step["text"] == text:
                 continue
-            title = f"*** {step['pass']} on {f['name']} (pass {k}) ***"
-            begin = changes.index(title) + 1 if title in changes else len(changes)
+            title = f"*** {step['pass']} on {f['name']} (pass "  # and its number, which is not in the JSON
+            begin = next((n for n in range(begin, len(changes)) if changes[n].startswith(title)), len(changes) - 1) + 1
             end = next((n for n in range(begin, len(changes)) if changes[n].startswith(("***", "@")) or not changes[n]), begin)
             lines = collections.Counter(text_of(f, text))
             lines.subtract(line[1:] for line in changes[begin:end] if line.startswith("-"))
