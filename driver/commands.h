@@ -38,6 +38,11 @@ int run_profile(const struct options *o, const char *path, struct nvmini_text so
 /* bisect.c: the first pass that changes the result of a kernel, or fails. */
 int bisect_command(const struct options *o);
 
+/* stop_after.c: with --stop-after, sets the options of the context to the passes of the pipeline up
+ * to the first with that name. EXIT_USAGE after a message: no such pass. */
+int stop_after_set(const struct options *o, struct nvmini_context *c,
+                   const struct nvmini_module *m);
+
 /* tables.c: prints the compiler's tables. */
 int tables_ops(const struct options *o);
 int tables_passes(const struct options *o);

@@ -385,11 +385,18 @@ static int emit_remarks(struct job *j) {
   return status == EXIT_DONE ? save(j, text) : status;
 }
 
+/* The kind of output: with --stop-after, the IR unless --emit names another one. */
+static const char *emitted(const struct options *o) {
+  bool stops = o->values[OPTION_STOP_AFTER] && !o->values[OPTION_EMIT];
+  return stops ? "ir" : options_value(o, OPTION_EMIT);
+}
+
 /* `--emit ir`, `cfg` and analyses without passes print the module as it is; others need a CPU. */
 static bool needs_cpu(const struct options *o) {
-  static const enum option_id optimizing[] = {OPTION_O1, OPTION_O2,  OPTION_O3,    OPTION_OS,
-                                              OPTION_OZ, OPTION_OFC, OPTION_PASSES};
-  const char *emit = options_value(o, OPTION_EMIT);
+  static const enum option_id optimizing[] = {OPTION_O1,     OPTION_O2,        OPTION_O3,
+                                              OPTION_OS,     OPTION_OZ,        OPTION_OFC,
+                                              OPTION_PASSES, OPTION_STOP_AFTER};
+  const char *emit = emitted(o);
   for (size_t k = 0; k < sizeof optimizing / sizeof *optimizing; k++)
     if (o->values[optimizing[k]] != NULL) return true;
   return strcmp(emit, "ir") != 0 && strcmp(emit, "cfg") != 0 && !explain_is_analysis(emit);
@@ -420,7 +427,7 @@ static int choose_cpu(struct job *j) {
 }
 
 static int emit(struct job *j) {
-  const char *kind = options_value(j->options, OPTION_EMIT);
+  const char *kind = emitted(j->options);
   if (strcmp(kind, "remarks") == 0) return emit_remarks(j);
   if (strncmp(kind, "vplan", 5) == 0) return emit_plans(j, kind[5] != '\0');
   if (strcmp(kind, "ptx") == 0) return emit_ptx(j);
@@ -448,6 +455,7 @@ static int compile_file(const struct options *o, struct remarks *remarks, const 
   status = load(&j, path);
   if (status == EXIT_DONE) status = choose_cpu(&j);
   if (status == EXIT_DONE) status = jobs_link_libraries(o, j.context, j.module);
+  if (status == EXIT_DONE) status = stop_after_set(o, j.context, j.module);
   if (status == EXIT_DONE) status = print_changed(&j);
   if (status == EXIT_DONE) status = emit(&j);
   return end(&j, status);

@@ -181,7 +181,6 @@ static const struct {
     {"-Ofast", "-O3"},
     {"-v", "--time-passes or --stats"},
     {"-lto", "`nvmini link`"},
-    {"-stop-after", "--passes"},
 };
 
 /* The hint for an option that the command lacks; "": none. `name` has one dash. */

@@ -69,7 +69,8 @@ void explain_print_changed(const struct options *o, const char *shown, struct nv
   nvmini_on_diagnostic(c, ignore, NULL);
   bool ready = options_set_library(&own, c, &failed) == NVMINI_OK &&
                nvmini_parse(c, source.bytes, source.length, shown, &m) == NVMINI_OK &&
-               set_cpu(o, c, m) && jobs_link_libraries(o, c, m) == EXIT_DONE;
+               set_cpu(o, c, m) && jobs_link_libraries(o, c, m) == EXIT_DONE &&
+               stop_after_set(o, c, m) == EXIT_DONE;
   if (ready) record(&changes, c, m);
   nvmini_release(m);
   nvmini_destroy(c);

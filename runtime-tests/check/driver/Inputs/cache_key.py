@@ -15,7 +15,7 @@ COUNTS = {
     "--ftz": None, "--fma-level": "1", "--prec-div": "1", "--prec-sqrt": "0", "--mathlib": "off",
     "--knob": "force-vector-width=4", "-g": None, "--asm-verbose": None, "--verify-each": None, "--time-passes": None,
     "--stats": None, "--print-before": "dce", "--print-after": "dce", "--print-changed": None, "--only-function": "f",
-    "--opt-bisect-limit": "3", "-W": "no-unknown-asm", "--warnings-as-errors": None, "--whole-program": None,
+    "--opt-bisect-limit": "3", "--stop-after": "dce", "-W": "no-unknown-asm", "--warnings-as-errors": None, "--whole-program": None,
     "--device-c": None, "--error-limit": "3",
 }
 IGNORED = {"-o": "other.ptx", "-S": None, "--quiet": None}
