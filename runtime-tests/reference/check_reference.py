@@ -125,7 +125,7 @@ class Checker:
             self.result(printed == (command["side"] == "wrong"),
                         f"{where}: the {command['side']} example prints {sorted(ids) if ids is not None else lines}")
         else:
-            faults = [line for line in lines if re.search("(error|finding|warning):|not found", line)]
+            faults = [line for line in lines if re.search("(error|finding):|not found", line)]
             self.result(lines and not faults, f"{where}: the example is wrong: {faults}")
         if kind == "ops":
             self.result(any(section.name.encode() in text for text in command["files"].values()), f"{where}: not in its example")
@@ -143,6 +143,10 @@ class Checker:
                     f"{os.path.relpath(section.path, ROOT)}: {section.name} lacks an example or its reason")
         for command in section.commands:
             self.check_command(kind, section, command)
+        if kind == "knobs" and section.commands:
+            without, given = section.commands
+            self.result(f" --knob {section.name}=" in given["text"] and without["output"] != given["output"],
+                        f"{os.path.relpath(section.path, ROOT)}: {section.name} changes nothing in its example")
 
     def check_file(self, path):
         kind, found = sections(path)
