@@ -321,7 +321,7 @@ static int emit_ir(struct job *j, bool graphs) {
   return status == EXIT_DONE ? print_module_as(j, graphs) : status;
 }
 
-/* The functions with what an analysis knows of them. */
+/* The functions with what an analysis knows of them; for `cfg`, drawings of them. */
 static int emit_analysis(struct job *j, const char *name) {
   const char *only = j->options->values[OPTION_ONLY_FUNCTION];
   struct textbuf out;
@@ -330,7 +330,9 @@ static int emit_analysis(struct job *j, const char *name) {
   if (status != EXIT_DONE) return status;
   arena_init(&arena, nvm_default_allocator);
   textbuf_init(&out, &arena);
-  bool written = explain_write_analysis(module_of_handle(j->module), name, only, &out);
+  struct nvm_module *m = module_of_handle(j->module);
+  bool written = strcmp(name, "cfg") == 0 ? explain_write_svg(m, only, &out)
+                                          : explain_write_analysis(m, name, only, &out);
   if (!written || arena.failed) status = exit_status(report_no_memory());
   else if (only && out.length == 0) {
     report(&j->render, DIAG_UNKNOWN_FUNCTION, j->shown, (struct nvmini_text){only, strlen(only)});
@@ -426,12 +428,19 @@ static int choose_cpu(struct job *j) {
   return status;
 }
 
+/* Whether the output is named as a drawing. */
+static bool wants_svg(const struct options *o) {
+  const char *path = options_value(o, OPTION_OUTPUT), *dot = strrchr(path, '.');
+  return dot && strcmp(dot, ".svg") == 0;
+}
+
 static int emit(struct job *j) {
   const char *kind = emitted(j->options);
   if (strcmp(kind, "remarks") == 0) return emit_remarks(j);
   if (strncmp(kind, "vplan", 5) == 0) return emit_plans(j, kind[5] != '\0');
   if (strcmp(kind, "ptx") == 0) return emit_ptx(j);
-  if (explain_is_analysis(kind)) return emit_analysis(j, kind);
+  if (explain_is_analysis(kind) || (strcmp(kind, "cfg") == 0 && wants_svg(j->options)))
+    return emit_analysis(j, kind);
   return emit_ir(j, strcmp(kind, "cfg") == 0);
 }
 

@@ -160,6 +160,10 @@ bool explain_is_analysis(const char *name);
 bool explain_write_analysis(struct nvm_module *m, const char *name, const char *only,
                             struct textbuf *out);
 
+/* cfg_svg.c: the control flow graphs of the functions, or of the one named `only`, as an SVG
+ * drawing; nothing if there is none. False when out of memory. */
+bool explain_write_svg(struct nvm_module *m, const char *only, struct textbuf *out);
+
 /* print_changed.c: optimizes the text of a module for the options of `compile` and the CPU that the
  * options or the module name, and prints each change to standard error as soon as it happened.
  * Nothing else is printed, and nothing if the module has errors. */
