@@ -166,7 +166,7 @@ static int write_page(const char *folder, const char *name, struct textbuf *text
               files_write(path, text->bytes, text->length, &error);
   arena_free(text->arena);
   if (good) return EXIT_DONE;
-  struct render how = {0};
+  struct render how = render_start(false);
   return jobs_file_failed(&how, path, error);
 }
 

@@ -183,9 +183,10 @@ class Checker:
             self.result("`float (float, float)` | none | [`add`](ptx.md#add)" in pages["intrinsics.md"], "the row of an intrinsic")
 
     def check_failures(self):
-        """A folder that cannot be created is an error that names it."""
-        done = subprocess.run([self.nvmini, "help", "--reference", "/dev/null/reference"], text=True, capture_output=True, check=False)
-        self.result(done.returncode == 1 and "/dev/null/reference" in done.stderr, f"no folder: {done}")
+        """A folder that cannot be created, or is a file, is an error that names it."""
+        for folder in ("/dev/null/reference", "/dev/null"):
+            done = subprocess.run([self.nvmini, "help", "--reference", folder], text=True, capture_output=True, check=False)
+            self.result(done.returncode == 1 and "error:" in done.stderr and folder in done.stderr, f"no folder: {done}")
 
 
 def write_outputs(path, found):
