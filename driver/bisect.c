@@ -155,6 +155,9 @@ static int follow(struct bisect *b, struct explain *e) {
   }
   b->progress->is_generating = true;
   print_place(b->progress);
+  if (!b->options->values[OPTION_FMA_LEVEL])
+    fputs("nvmini: note: a product and a sum in one fma round once; compare with --fma-level 0\n",
+          stderr);
   print_reproducer(b, true);
   return status;
 }
