@@ -104,8 +104,12 @@ int tables_passes(const struct options *o) {
     if (o->values[i] != NULL)
       snprintf(level, sizeof level, "%s", options_name((enum option_id)i) + strlen("-O"));
   if (o->values[OPTION_OFC] != NULL) snprintf(level, sizeof level, "%s", o->values[OPTION_OFC]);
-  if (level[0] != '\0') return show_level(level);
   const char *wanted = o->operand_count == 0 ? NULL : o->operands[0];
+  if (level[0] != '\0' && wanted != NULL) {
+    fputs("nvmini: error: `passes` takes a level or a pass, not both\n", stderr);
+    return EXIT_USAGE;
+  }
+  if (level[0] != '\0') return show_level(level);
   const char *names[PASS_COUNT];
   bool found = wanted == NULL;
   for (int p = 1; p < PASS_COUNT; p++) {
