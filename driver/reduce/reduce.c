@@ -112,9 +112,10 @@ static bool try_module(struct reduction_state *r, struct nvm_module *m) {
   diag_sink_init(&sink, &m->arena, 1);
   bool valid =
       verify_module(m, &sink, 0) == NVM_OK && print_module(m, &out) == NVM_OK && !m->arena.failed;
-  bool same = valid && out.length == r->length && memcmp(out.bytes, r->text, out.length) == 0;
-  if (!valid || same || !succeeds(r, out.bytes, out.length)) return false;
-  keep(r, out.bytes, out.length);
+  const char *text = out.length ? out.bytes : ""; /* nothing may be left */
+  bool same = valid && out.length == r->length && memcmp(text, r->text, out.length) == 0;
+  if (!valid || same || !succeeds(r, text, out.length)) return false;
+  keep(r, text, out.length);
   return true;
 }
 
