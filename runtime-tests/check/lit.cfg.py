@@ -7,7 +7,7 @@
 # %s is the test, %t a file of its own, %S its folder, %samples the samples' folder.
 import os
 import resource
-import shutil
+import subprocess
 import lit.formats
 
 root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -35,8 +35,8 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "NVMINI_BUILD", "CC"):
 config.substitutions.append(("%samples", os.path.join(root, "samples")))
 config.substitutions.append(("%root", root))
 config.available_features.add(variant)
-assembler = next(filter(None, map(shutil.which, ("llvm-as-19", "llvm-as", "llvm-as-20", "llvm-as-18", "llvm-as-17"))), None)
-if assembler:  # for tests of bitcode; opaque pointers
+assembler = subprocess.run([os.path.join(root, "tools", "find-llvm.sh"), "llvm-as", "19"], capture_output=True, text=True).stdout.strip()
+if assembler:  # for tests of bitcode
     config.available_features.add("llvm-as")
     config.substitutions.append(("%llvm-as", assembler))
 if os.geteuid() == 0:

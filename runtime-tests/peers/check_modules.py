@@ -34,6 +34,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
 # Modules made for sm_75 are asked for every family since; those made for sm_90 from there on.
 CPUS_FROM_SM_75 = "sm_75 sm_80 sm_86 sm_90 sm_90a sm_100 sm_100a sm_103f sm_110 sm_120 sm_121a".split()
 CPUS_FROM_SM_90 = CPUS_FROM_SM_75[CPUS_FROM_SM_75.index("sm_90"):]
@@ -189,8 +191,9 @@ class Peers:
 
 
 def find_tool(name, version):
-    """NAME-VERSION, as distributions install it side by side, else plain NAME."""
-    return shutil.which("%s-%s" % (name, version)) or shutil.which(name)
+    """NAME-VERSION, as distributions install it side by side, else the newest that reads opaque pointers; None without one."""
+    found = subprocess.run([os.path.join(ROOT, "tools", "find-llvm.sh"), name, version], capture_output=True, text=True)
+    return found.stdout.strip() or None
 
 
 # ---- one module -----------------------------------------------------------------------------------------------

@@ -11,9 +11,7 @@ skip() { # WHAT: ends the recipe; 77 is automake's status for a skipped test
 }
 
 find_clang() { # the newest clang with the target, into $clang
-  for clang in clang-23 clang-22 clang-21 clang-20 clang-19 clang-18 clang-17 clang; do
-    if command -v $clang > /dev/null && $clang --print-targets 2> /dev/null | grep -q nvptx64; then return 0; fi
-  done
+  clang=$("$here/../../tools/find-llvm.sh" clang) && "$clang" --print-targets | grep -q nvptx64 && return 0
   skip "no clang 17 or later with the NVPTX target"
 }
 
