@@ -14,10 +14,11 @@ static struct ptx_operand new_unit(struct lower *l, uint32_t bytes) {
 static void emit_unit(struct lower *l, bool load, struct address a, uint32_t bytes,
                       struct ptx_operand value, bool is_volatile) {
   bool observable = a.space == 0 || a.space == PTX_MOD_GLOBAL || a.space == PTX_MOD_SHARED;
-  const uint16_t *mods = EMIT_MODS(is_volatile && observable ? PTX_MOD_VOLATILE : PTX_MOD_NONE,
-                                   a.space, mod_unsigned(bytes * 8));
-  if (load) emit2(l, PTX_LD, mods, value, a.at);
-  else emit2(l, PTX_ST, mods, a.at, value);
+  const struct emit_mod_list mods =
+      EMIT_MOD_LIST(is_volatile && observable ? PTX_MOD_VOLATILE : PTX_MOD_NONE, a.space,
+                    mod_unsigned(bytes * 8));
+  if (load) emit2(l, PTX_LD, mods.words, value, a.at);
+  else emit2(l, PTX_ST, mods.words, a.at, value);
 }
 
 static uint32_t unit_for(uint32_t align, uint64_t left) {

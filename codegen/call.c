@@ -312,15 +312,16 @@ void call_lower_va_arg(struct lower *l, const struct nvm_inst *i) {
   const struct type_table *t = &l->module->types;
   struct address list = address_of(l, inst_operand(l->f, i, 0));
   uint32_t bits = layout_pointer_bits(&l->module->layout, 0);
-  const uint16_t *mods = EMIT_MODS(list.space, mod_unsigned(bits));
+  const struct emit_mod_list mods = EMIT_MOD_LIST(list.space, mod_unsigned(bits));
   int64_t align = layout_align(&l->module->layout, t, i->type);
-  struct ptx_operand at = emit_value(l, mod_unsigned(bits), PTX_LD, mods, &list.at, 1);
+  struct ptx_operand at = emit_value(l, mod_unsigned(bits), PTX_LD, mods.words, &list.at, 1);
   if (align > 1) {
     at = emit_binary(l, PTX_ADD, mod_signed(bits), at, ptx_i(align - 1));
     at = emit_binary(l, PTX_AND, mod_bits(bits), at, ptx_i(-align));
   }
   int64_t bytes = (int64_t)layout_alloc_size(&l->module->layout, t, i->type);
-  emit2(l, PTX_ST, mods, list.at, emit_binary(l, PTX_ADD, mod_signed(bits), at, ptx_i(bytes)));
+  struct ptx_operand next = emit_binary(l, PTX_ADD, mod_signed(bits), at, ptx_i(bytes));
+  emit2(l, PTX_ST, mods.words, list.at, next);
   memory_load_parts(l, i->type, value_result(l, l->inst), (struct address){ptx_at(at.reg, 0), 0, 1},
                     (struct memory_access){0});
 }

@@ -32,10 +32,11 @@ struct emit_mod_list {
   uint16_t words[8];
 };
 struct emit_mod_list emit_mods(const uint16_t *words, size_t count);
-#define EMIT_MODS(...)                                                   \
-  (emit_mods((const uint16_t[]){__VA_ARGS__},                            \
-             sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t)) \
-       .words)
+#define EMIT_MOD_LIST(...)                    \
+  emit_mods((const uint16_t[]){__VA_ARGS__}, \
+            sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t))
+/* The words of such a list, which live until the call ends whose argument this is. */
+#define EMIT_MODS(...) (EMIT_MOD_LIST(__VA_ARGS__).words)
 
 /* The same with a new register for the result, of the class that holds `type`, which is also the
  * only modifier if no others are given: op.type, setp.how.type, selp.type, cvt.to.from. */

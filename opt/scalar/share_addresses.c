@@ -95,6 +95,17 @@ static bool have_same_terms(struct scev a, struct scev b) {
   return scev_equal(a, b);
 }
 
+/* The bytes to add to the root of `from` for the address `now`, which has the same terms. */
+static int64_t offset_from(const struct address *from, const struct address *now) {
+  uint64_t distance =
+      (uint64_t)from->offset + (uint64_t)now->form.constant - (uint64_t)from->form.constant;
+  return evalint_sext(now->form.width, distance);
+}
+
+static bool is_near(int64_t offset) {
+  return offset > -MAX_OFFSET && offset < MAX_OFFSET;
+}
+
 /* A dominating address at a constant distance from `now`; NULL if there is none. */
 static const struct address *find(const struct sharer *s, const struct address *now,
                                   uint32_t slot) {
@@ -175,8 +186,8 @@ static struct nvm_block common_dominator(const struct sharer *s, struct nvm_bloc
   return a;
 }
 
-/* An address at a constant distance from `now` in a branch beside it, once its root is computed
- * above both, in no other loop; NULL if there is none. */
+/* An address near `now` in a branch beside it, once its root is computed above both, in no other
+ * loop; NULL if there is none. */
 static const struct address *raise_sibling(struct sharer *s, const struct address *now,
                                            uint32_t slot) {
   uint32_t tried = 0;
@@ -186,10 +197,10 @@ static const struct address *raise_sibling(struct sharer *s, const struct addres
         !type_equal(value_type(s->f, a->root), value_type(s->f, now->root)))
       continue;
     struct nvm_block above = common_dominator(s, a->block, now->block);
-    if (loop_of(s, above) != loop_of(s, now->block) || !may_rise(s, a->root, above, 0) ||
-        !holds_for(s->f, a->root, now->root, 0))
+    if (loop_of(s, above) != loop_of(s, now->block) || !is_near(offset_from(a, now)) ||
+        !may_rise(s, a->root, above, 0) || !holds_for(s->f, a->root, now->root, 0))
       continue;
-    raise(s, a->root, above);
+    if (!value_equal(a->root, now->root)) raise(s, a->root, above);
     a->block = above;
     return a;
   }
@@ -215,8 +226,7 @@ static uint32_t count_saved(const struct nvm_function *f, struct nvm_value v, ui
 static struct scev stride_between(struct sharer *s, const struct address *now,
                                   const struct address *above) {
   struct scev d = scev_subtract(s->scev, now->form, above->form);
-  bool near = d.constant + above->offset > -MAX_OFFSET && d.constant + above->offset < MAX_OFFSET;
-  if (d.count != 1 || d.terms[0].loop || !near) d.width = 0;
+  if (d.count != 1 || d.terms[0].loop || !is_near(d.constant + above->offset)) d.width = 0;
   return d;
 }
 
@@ -422,11 +432,8 @@ static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand)
       return false;
     return remember(s, &now, slot, relative);
   }
-  uint64_t distance =
-      (uint64_t)above->offset + (uint64_t)now.form.constant - (uint64_t)above->form.constant;
-  int64_t offset = evalint_sext(now.form.width, distance);
-  if (value_equal(above->root, now.root) || offset <= -MAX_OFFSET || offset >= MAX_OFFSET)
-    return true;
+  int64_t offset = offset_from(above, &now);
+  if (value_equal(above->root, now.root) || !is_near(offset)) return true;
   return use_address(s, access, operand, above->root, offset);
 }
 

@@ -304,6 +304,8 @@ class ModuleRun:
     def excuse(self, outcome, cpu, folder):
         if outcome.kind == FAILED and self.peers.also_refuse(self.path, cpu, folder):
             return Outcome(REFUSED_BY_PEER, outcome.message)
+        if outcome.kind == FAILED and not self.peers.llc and re.search(r"error: cannot lower \S+ needs sm_\d+", outcome.message):
+            return Outcome(NO_PEER)  # without llc none can say whether the CPU really lacks it
         return outcome
 
     def keep(self, ptx, cpu, level, outcome):
