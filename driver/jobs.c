@@ -584,7 +584,7 @@ static int save_explanation(struct job *j, struct explain *e) {
   bool page = strcmp(format, "html") == 0;
   struct textbuf out;
   if (j->options->values[OPTION_WHY]) return print_history(j, e);
-  if (page && outputs_is_folder(j->options)) return save_pages(j, e, path);
+  if (outputs_is_folder(j->options)) return save_pages(j, e, path);
   textbuf_init(&out, &e->arena);
   if (page) explain_write_page(e, EXPLAIN_NONE, &out);
   else if (strcmp(format, "json") == 0) explain_write_json(e, EXPLAIN_NONE, &out);
@@ -609,10 +609,21 @@ static int explain_job(struct job *j, struct explain *e) {
   return status == EXIT_DONE ? save_explanation(j, e) : status;
 }
 
+/* Only pages are several files. */
+static int check_output(const struct options *o) {
+  const char *why = o->values[OPTION_WHY], *format = options_value(o, OPTION_EXPLAIN_FORMAT);
+  if (!outputs_is_folder(o) || (!why && strcmp(format, "html") == 0)) return EXIT_DONE;
+  fprintf(stderr, "nvmini: error: '%s' is a folder; '--%s%s' writes one file\n",
+          o->values[OPTION_OUTPUT], why ? "why" : "format ", why ? "" : format);
+  return EXIT_USAGE;
+}
+
 int jobs_explain(const struct options *o) {
   struct job j;
   struct explain e;
-  int status = start(&j, o);
+  int status = check_output(o);
+  if (status != EXIT_DONE) return status;
+  status = start(&j, o);
   if (status == EXIT_DONE) status = load(&j, o->operands[0]);
   if (status != EXIT_DONE) return end(&j, status);
   bool started = explain_start(&e, j.context, j.module);

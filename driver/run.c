@@ -227,6 +227,25 @@ static int read_arguments(struct run *r) {
   return EXIT_DONE;
 }
 
+/* The number of blocks or threads, or UINT64_MAX. */
+static uint64_t size_of(const uint32_t extents[3]) {
+  uint64_t plane = (uint64_t)extents[0] * extents[1];
+  return extents[2] && plane > UINT64_MAX / extents[2] ? UINT64_MAX : plane * extents[2];
+}
+
+static bool is_traced_thread_launched(const struct run *r) {
+  const struct sim_launch *l = &r->launch;
+  uint64_t blocks = size_of(l->grid), threads = size_of(l->block);
+  if (!r->options->values[OPTION_TRACE]) return true;
+  if (l->trace_block < blocks && l->trace_thread < threads) return true;
+  fprintf(stderr,
+          "nvmini: error: option '--trace': thread %u of block %llu is not launched; the grid has "
+          "%llu blocks of %llu threads\n",
+          (unsigned)l->trace_thread, (unsigned long long)l->trace_block,
+          (unsigned long long)blocks, (unsigned long long)threads);
+  return false;
+}
+
 static bool read_launch(struct run *r) {
   const struct options *o = r->options;
   struct sim_launch *l = &r->launch;
@@ -240,7 +259,8 @@ static bool read_launch(struct run *r) {
          (!o->values[OPTION_CLUSTER] || parse_triple(o, OPTION_CLUSTER, l->cluster)) &&
          parse_count(o, OPTION_SHARED, &l->shared_bytes) &&
          parse_count(o, OPTION_STACK, &l->stack_bytes) &&
-         parse_count(o, OPTION_STEP_LIMIT, &l->step_limit) && watch(o, l);
+         parse_count(o, OPTION_STEP_LIMIT, &l->step_limit) && watch(o, l) &&
+         is_traced_thread_launched(r);
 }
 
 static int prepare(struct run *r) {

@@ -101,7 +101,8 @@ function registerCard() {
       ? section("Holds", make("ul", { class: "plain" }, values.slice(0, 20).map((inst) =>
           make("li", null, makeButton(inst.name, () => chooseValue(inst.name, func.final), { class: "line-link mono" })))))
       : null,
-    section(isLabel ? "Position" : "First definition", lineList(PTX_TEXT, [line], 1)),
+    section(isLabel ? "Position" : "First definition", lineList(PTX_TEXT, [line], 1),
+      aboutEntry("ptx", line && !isLabel ? opcodeOf(func.ptx[line - 1].text) : "")),
     section("Other occurrences", lineList(PTX_TEXT, index.uses.get(state.value) || [], 40)),
   ];
 }
@@ -135,7 +136,7 @@ function instructionFacts(finalLine, line) {
   return factList(
     note.concat([
       ["Type", mono(inst.type)],
-      ["Operation", mono(inst.op)],
+      ["Operation", [mono(inst.op), aboutEntry("ops", inst.op)]],
       ["Range", mono(inst.range)],
       ["Known bits", inst.bits ? bitsOf(inst.bits) : ""],
       ["Divergence", inst.divergent ? "divergent: may differ between threads of a warp" : "uniform in a warp"],

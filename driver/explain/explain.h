@@ -31,6 +31,7 @@ struct explain_step {
 struct explain_inst {
   uint32_t line; /* of the text, from 1; 0: unknown */
   bool has_result;
+  enum op op;
   struct nvm_text members;   /* JSON, without braces */
   struct nvm_text registers; /* PTX registers of the result: `%f1, %f2` */
 };
@@ -140,6 +141,10 @@ void explain_costs(struct explain *e);
 /* write.c: the JSON and the page, of all functions or of one (an index, or EXPLAIN_NONE). */
 void explain_write_json(struct explain *e, int64_t only, struct textbuf *out);
 void explain_write_page(struct explain *e, int64_t only, struct textbuf *out);
+
+/* reference.c: the member `reference`: what the reference says about passes, instructions and PTX
+ * instructions that the recording, or one function of it, has. */
+void explain_put_reference(struct json_writer *w, const struct explain *e, int64_t only);
 
 /* changes.c: how a change is shown: as a difference of lines, as the number of lines, or as two
  * columns. */

@@ -212,6 +212,7 @@ static void add_insts(struct facts *x, struct explain_function *out) {
       put_inst(&w, x, i);
       struct explain_inst inst = {
           .line = x->line[i.index],
+          .op = function_inst(x->f, i)->op,
           .has_result = function_inst(x->f, i)->type.index != TYPE_VOID.index,
           .members = {members.bytes, members.length}};
       (void)VEC_PUSH(&x->e->arena, &out->insts, inst);

@@ -22,11 +22,13 @@ function buildPasses(panel) {
   });
   passesView.diff = make("div", { class: "diff" });
   passesView.title = make("h2", { class: "step-title" });
+  passesView.about = make("div", { class: "about-pass" });
   panel.append(
     make("div", { class: "split passes" },
       make("nav", { class: "side", "aria-label": "Passes in order" }, passesView.list),
       make("section", { class: "content", "aria-label": "IR before and after the pass" },
-        make("div", { class: "bar" }, passesView.title, passButtons()), passesView.diff))
+        make("div", { class: "bar" }, passesView.title, passButtons()),
+        passesView.about, passesView.diff))
   );
   passesView.openRuns = new Set();
   fillSteps();
@@ -171,6 +173,7 @@ function showDiff() {
   const diff = diffTexts(func, before, after);
   const isChanged = before !== after;
   showStepTitle(diff, isChanged);
+  replaceChildren(passesView.about, aboutEntry("passes", func.steps[state.step].pass));
   const name = func.steps[state.step].pass;
   if (passesView.isOneColumn || !isChanged) showOneColumn(diff, before, after, name);
   else showTwoColumns(diff, before, after, name);

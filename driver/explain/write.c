@@ -361,6 +361,7 @@ void explain_write_json(struct explain *e, int64_t only, struct textbuf *out) {
     }
   json_array_end(&w);
   put_files(&w, e);
+  explain_put_reference(&w, e, only);
   json_object_end(&w);
   textbuf_char(out, '\n');
 }

@@ -44,8 +44,10 @@ FUNCTION = {"name": str, "kernel": bool, "begin": int, "end": int, "texts": [[in
             "registers": [{"type": str, "count": int}], "costs?": COSTS,
             "occupancy?": [{"registers": int, "blocks": int, "warps": int, "limit": str}], "threads?": int, "shared?": int,
             "run?": RUN}
+ENTRY = {"name": str, "meaning": str, "text": str, "example": str}
 REPORT = {"format": int, "version": str, "file": str, "cpu": str, "level": str, "source": str,
-          "files": [{"name": str, "text": str}], "functions": [FUNCTION]}
+          "files": [{"name": str, "text": str}], "functions": [FUNCTION],
+          "reference": {"passes": [ENTRY], "ops": [ENTRY], "ptx": [ENTRY]}}
 
 
 def type_faults(value, wanted, path):
@@ -167,6 +169,15 @@ def check_command(nvmini, folder):
     sample, faults, count = f"{ROOT}/samples/indirect_call.nvir", [], 0
     missing = run(f"{folder}/missing.nvir")
     count += expect("a missing file: exit status 1 and its name", missing.returncode == 1 and "missing.nvir" in missing.stderr, faults)
+    entries = json.loads(run(f"{ROOT}/samples/sum.nvir", "-O1", "--format", "json").stdout)["reference"]
+    names = {kind: [entry["name"] for entry in entries[kind]] for kind in entries}
+    count += expect("the reference has the passes, instructions and PTX instructions that occur, and no others",
+                    "mem2reg" in names["passes"] and "loop-vectorize" not in names["passes"] and
+                    {"add", "getelementptr", "phi"} <= set(names["ops"]) and "call" not in names["ops"] and
+                    {"setp", "ld", "bra"} <= set(names["ptx"]) and "bar" not in names["ptx"], faults)
+    phi = next(entry for entry in entries["ops"] if entry["name"] == "phi")
+    count += expect("an entry of the reference has a meaning, an explanation and an example",
+                    phi["meaning"] and "nvmini run" not in phi["text"] and "$ nvmini run" in phi["example"], faults)
     wrong = run(sample, "--format", "pdf")
     count += expect("an unknown format: exit status 2", wrong.returncode == 2 and "pdf" in wrong.stderr, faults)
     nowhere = run(sample, "-o", f"{folder}/no/such/file.html")
@@ -175,6 +186,13 @@ def check_command(nvmini, folder):
     listed = os.path.exists(f"{folder}/pages/index.html") and re.findall(r'href="([^"]+)"', open(f"{folder}/pages/index.html").read())
     count += expect("-o FOLDER/: a page per function, listed in index.html", pages.returncode == 0 and listed and
                     sorted(listed + ["index.html"]) == sorted(os.listdir(f"{folder}/pages")), faults)
+    for one in (("--format", "json"), ("--format", "diff"), ("--why", "%x")):
+        text = run(sample, *one, "-o", f"{folder}/one/")
+        count += expect(f"-o FOLDER/ with {one[0]} {one[1]}: exit status 2, nothing written", text.returncode == 2 and
+                        "writes one file" in text.stderr and not os.path.exists(f"{folder}/one"), faults)
+    nobody = run(sample, "--trace=0,4000", "-o", f"{folder}/traced.html")
+    count += expect("a traced thread that is not launched: exit status 2", nobody.returncode == 2 and
+                    "thread 4000 of block 0 is not launched" in nobody.stderr, faults)
     why = run(f"{ROOT}/samples/sum.nvir", "--why", "%new", "-o", "-")
     count += expect("--why shows the passes that changed a value", "changed by mem2reg (pass 6): %new = add i32 %0, %element" in why.stdout, faults)
     nobody = run(f"{ROOT}/samples/sum.nvir", "--why", "nope")

@@ -218,6 +218,29 @@ def check_tabs(browser, checks, shots):
             browser.screenshot(os.path.join(shots, "%s-%d-%s.png" % (checks.page[:-5], number + 1, tab)))
 
 
+# Opens the explanation of a pass and of an operation; "" or what is missing.
+ABOUT = """(() => {
+  const { func } = state;
+  const step = func.steps.findIndex((other) => other.pass === "mem2reg");
+  showStep(step);
+  const pass = passesView.about.querySelector("details");
+  if (!pass || !/phi/.test(pass.textContent) || !pass.querySelector("pre")) return "mem2reg is not explained";
+  showStep(0);
+  if (passesView.about.textContent) return "the input has an explanation";
+  const inst = func.insts.find((other) => other.name && other.op === "load");
+  if (!inst) return "";
+  chooseValue(inst.name, func.final);
+  const card = document.getElementById("card").textContent;
+  chooseValue("");
+  return /oad from pointer/.test(card) ? "" : "load is not explained";
+})()"""
+
+
+def check_about(browser, checks):
+    missing = browser.evaluate(ABOUT)
+    checks.expect(not missing, missing)
+
+
 def check_keyboard(browser, checks):
     """Chooses a value in the diff by arrow keys and Enter, and goes on by a change."""
     browser.evaluate("showStep(0); passesView.right.scroller.focus(); passesView.right.scroller.scrollTop = 0; 1")
@@ -268,6 +291,7 @@ def check_page(browser, path, limit, shots):
         undefined = json.loads(browser.evaluate(UNDEFINED))
         checks.expect(not undefined, "values without definition: %s" % undefined[:3])
         check_tabs(browser, checks, shots)
+        check_about(browser, checks)
         check_keyboard(browser, checks)
         mean = scroll(browser)
         check_address(browser, checks)
