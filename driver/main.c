@@ -3,6 +3,7 @@
 
 #include "driver/arguments.h"
 #include "driver/commands.h"
+#include "driver/course/course.h"
 #include "driver/files.h"
 #include "driver/reduce/reduce.h"
 #include "driver/reference/reference.h"
@@ -93,6 +94,7 @@ static int dispatch(const struct options *o) {
     case COMMAND_COST: return jobs_cost(o);
     case COMMAND_BISECT: return bisect_command(o);
     case COMMAND_REDUCE: return reduce_command(o);
+    case COMMAND_COURSE: return course_command(o);
     case COMMAND_TARGETS: return targets_command(o);
     case COMMAND_COSTS: return costs_command(o);
     case COMMAND_FEATURES: return features_command(o);
