@@ -7,9 +7,9 @@
  *   ; the assignment, in a few lines
  *   ; hint: one line
  *   ; check run OPTIONS => TEXT      `nvmini run FILE OPTIONS` prints TEXT
- *   ; check has OPTIONS => TEXT      `nvmini compile FILE OPTIONS` prints a text that contains TEXT
- *   ; check lacks OPTIONS => TEXT    ... that does not contain TEXT
- *   ; check finds OPTIONS => TEXT    `nvmini run FILE OPTIONS` ends with a finding that contains TEXT
+ *   ; check has OPTIONS => TEXT      the output of `nvmini compile FILE OPTIONS` contains TEXT
+ *   ; check lacks OPTIONS => TEXT    ... does not contain TEXT
+ *   ; check finds OPTIONS => TEXT    `nvmini run FILE OPTIONS` ends with a finding with TEXT in it
  *   ; check keeps TEXT               FILE still contains TEXT, comments left out
  *
  * and the rest is the module that a solution changes. Texts are compared with every run of white

@@ -1,6 +1,6 @@
 /* The exercises of the course as C arrays: `gen_course FILE... OUTDIR` writes OUTDIR/course.inc.
- * driver/course/course.h explains the form of the files; a head of another form is an error. Each
- * text ends with a NUL, so that one array holds them all: `=== N-K`, a line end, the text, a NUL. */
+ * driver/course/course.h explains the form of the files; a head of another form is an error. One
+ * array holds all: of each exercise a line `=== N-K`, the text and a NUL. */
 #include "tools/gen/gen_table.h"
 
 #include <string.h>
