@@ -242,6 +242,8 @@ const char *sim_finding_name(enum sim_finding_kind kind) {
 
 const struct sim_finding *sim_found(const struct sim *s) { return &s->finding; }
 const struct sim_counts *sim_counted(const struct sim *s) { return &s->counts; }
+
+uint64_t sim_blocks_ended(const struct sim *s) { return s->blocks_ended; }
 struct nvm_text sim_output(const struct sim *s) {
   return (struct nvm_text){s->output.length ? s->output.bytes : "", s->output.length};
 }

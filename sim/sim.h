@@ -153,6 +153,8 @@ struct nvm_text sim_text(const struct sim *s, struct nvm_str name);
 /* The finding of the last load or launch; the counters of the last launch. */
 const struct sim_finding *sim_found(const struct sim *s);
 const struct sim_counts *sim_counted(const struct sim *s);
+/* The number of blocks of the launch that have ended; may be called from a signal handler. */
+uint64_t sim_blocks_ended(const struct sim *s);
 /* All counters, always in the same order: to a function, with names such as "global.loads" that are
  * valid during the call; or as `name value` lines or one JSON object. */
 void sim_each_count(const struct sim_counts *counts,

@@ -10,6 +10,7 @@ then `N passed, N failed`.
 import argparse
 import os
 import pty
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,8 +25,24 @@ loop:
   br label %loop
 }
 """
+MANY = """define ptx_kernel void @many(ptr %p) {
+entry:
+  br label %loop
+
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  store volatile i32 %i, ptr %p
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, 100000
+  br i1 %more, label %loop, label %done
+
+done:
+  ret void
+}
+"""
 SMALL = "define ptx_kernel void @k(ptr %p) {\n  store i32 1, ptr %p\n  store i32 2, ptr %p\n  ret void\n}\n"
 RUN = ["run", "endless.nvir", "--arg", "buf:i32:1:zero"]
+RUN_MANY = ["run", "many.nvir", "--grid", "60000", "--no-checks", "--arg", "buf:i32:1:zero"]
 REDUCE = ["reduce", "small.nvir", "--test", "./slow", "-o", "reduced.nvir"]
 COMPILE = ["compile", "pipe", "small.nvir", "bad.nvir", "--cpu", "sm_90", "-o", "out"]
 ERASE = b"\r\033[K"
@@ -53,7 +70,7 @@ def on_terminal(command, wanted, folder):
 
 
 def prepare(folder):
-    files = {"endless.nvir": ENDLESS, "small.nvir": SMALL, "bad.nvir": "define", "slow": "#!/bin/sh\n[ -e waited ] || sleep 3\n: > waited\n"}
+    files = {"endless.nvir": ENDLESS, "many.nvir": MANY, "small.nvir": SMALL, "bad.nvir": "define", "slow": "#!/bin/sh\n[ -e waited ] || sleep 3\n: > waited\n"}
     for name, text in files.items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
@@ -73,6 +90,9 @@ def results(nvmini):
         prepare(folder)
         text = on_terminal([nvmini, *RUN], b"million a second", folder)
         yield "run shows instructions", text.startswith(ERASE + b"endless: ") and b" million instructions, " in text, text
+        yield "a grid of one block shows no blocks", b"block" not in text, text
+        text = on_terminal([nvmini, *RUN_MANY], b" s left", folder)
+        yield "run shows blocks and the time left", re.search(rb" a second, block [1-9]\d* of 60000, [1-9]\d* s left$", text), text
         text = on_terminal([nvmini, *RUN, "--quiet", "--step-limit", "1000000"], None, folder)
         yield "the finding of a short run", ERASE not in text and b"step-limit" in text, text
         text = on_terminal([nvmini, *REDUCE], None, folder)

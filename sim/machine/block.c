@@ -245,6 +245,7 @@ static void retire(struct sim *s, struct grid *g, uint32_t i) {
   }
   b->next_free = s->free_blocks;
   s->free_blocks = b;
+  s->blocks_ended++;
   g->resident[i] = g->resident[--g->count];
 }
 
@@ -324,5 +325,6 @@ static bool run_randomly(struct sim *s) {
 }
 
 enum nvm_status block_run_grid(struct sim *s) {
+  s->blocks_ended = 0;
   return (s->launch->random_schedule ? run_randomly(s) : run_blocks(s)) ? NVM_OK : NVM_REFUSED;
 }

@@ -54,6 +54,7 @@ struct sim {
   struct cluster *cluster, *free_clusters; /* that is being started */
   uint32_t cluster_dim[3];
   bool clusters_given;
+  uint64_t blocks_ended; /* of the launch */
   uint64_t clock;
   bool host_is_ieee; /* host arithmetic rounds to nearest */
   bool watched;      /* counts, traces or a random schedule */
