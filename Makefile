@@ -111,7 +111,7 @@ GENERATES_combine := combine.inc
 GENERATOR_mathlib := tools/gen/gen_mathlib.c mathlib/functions.txt $(sort $(wildcard mathlib/*.nvir))
 GENERATES_mathlib := mathlib.inc
 # The scripts of the page are one script, in this order.
-EXPLAIN_SCRIPTS := base text diff lines trace about card passes layout flow code plans costs remarks registers run main
+EXPLAIN_SCRIPTS := base text diff lines trace about card passes layout flow code plans costs remarks live registers run main
 GENERATOR_explain := tools/gen/gen_explain.c $(wildcard $(addprefix driver/explain/,page.html page.css $(addsuffix .js,$(EXPLAIN_SCRIPTS))))
 GENERATES_explain := explain_page.inc
 GENERATOR_reference := tools/gen/gen_reference.c $(sort $(wildcard driver/reference/*.txt)) ptx/ops.def

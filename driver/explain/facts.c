@@ -199,7 +199,9 @@ static void put_inst(struct json_writer *w, struct facts *x, struct nvm_inst_id 
     put_known(w, "bits", facts_bits(x, result));
     put_known(w, "scev", facts_scev(x, i));
   }
-  json_number(w, "live", x->pressure.after[i.index]);
+  bool is_phi = inst->op == OP_PHI;
+  json_number(w, "live",
+              is_phi ? x->pressure.in[inst->block.index] : x->pressure.after[i.index]);
 }
 
 static void add_insts(struct facts *x, struct explain_function *out) {

@@ -4,31 +4,42 @@ function buildRegisters(panel) {
   const { func } = state;
   const most = highestPressure(func);
   const view = new CodeView({ name: "Final IR with live registers", language: "ir", textIndex: func.final, title: "Final IR",
-    columns: [{ title: "live", width: 8, isBar: true, help: "32-bit registers live after the instruction", cell: (row) => liveCell(func, row, most) }],
+    columns: [{ title: "range", width: 6, help: "where the selected value is live", cell: (row) => rangeCell(func, row) },
+      { title: "live", width: 8, isBar: true, help: "32-bit registers live after the instruction", cell: (row) => liveCell(func, row, most) }],
     onLine: (row) => markPressure(row.line) });
   registersView.code = view;
+  registersView.here = make("div", { class: "live-here" });
   panel.append(make("div", { class: "split registers" },
     make("section", { class: "content" },
       make("div", { class: "bar" }, make("h2", null, "Register pressure ", make("small", null, pressureSummary(func, most)))),
       pressureChart(func, most), view.element),
-    make("section", { class: "side-facts", "aria-label": "Occupancy and registers" }, occupancyTable(func), declaredTable(func), peakList(func))));
+    make("section", { class: "side-facts", "aria-label": "Occupancy and registers" }, occupancyTable(func), registersView.here,
+      peakList(func), declaredTable(func))));
   view.setRows(rowsOfText(func, func.final));
 }
 
-const registersView = { code: null, marker: null };
+const registersView = { code: null, marker: null, here: null };
 
 function highestPressure(func) {
   return func.insts.reduce((most, inst) => Math.max(most, inst.live || 0), 1);
 }
 
+/* The step with the most warps that so many registers permit. */
 function occupancyOf(func, registers) {
-  return func.occupancy.find((step) => registers <= step.registers) || null;
+  const steps = (func.occupancy || []).filter((step) => registers <= step.registers);
+  return steps.reduce((best, step) => (!best || step.warps > best.warps ? step : best), null);
 }
 
 function pressureSummary(func, most) {
   const step = occupancyOf(func, most);
   const base = `at most ${plural(most, "register")} live`;
   return step ? `${base}: ${step.warps} warps resident, limited by ${step.limit}` : base;
+}
+
+/* A bar where the selected value of the final IR is live. */
+function rangeCell(func, row) {
+  const isHere = state.value && state.text === func.final && row.line && liveLines(func, state.value).has(row.line);
+  return isHere ? { text: "┃" } : null;
 }
 
 function liveCell(func, row, most) {
@@ -41,7 +52,7 @@ function liveCell(func, row, most) {
 function pressureChart(func, most) {
   const width = 1000;
   const height = 150;
-  const steps = func.occupancy.filter((step, i) => i === 0 || func.occupancy[i - 1].registers < most * 1.15);
+  const steps = func.occupancy || [];
   const top = Math.max(most, ...steps.filter((step) => step.registers < most * 1.6).map((step) => step.registers)) * 1.05;
   const y = (value) => height - (value / top) * height;
   const svg = makeSvg("svg", { class: "strip", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img",
@@ -82,6 +93,19 @@ function markPressure(line) {
   const x = ((i + 0.5) / Math.max(1, func.insts.length)) * 1000;
   registersView.marker.setAttribute("x1", x);
   registersView.marker.setAttribute("x2", x);
+  showLiveHere(func, line);
+}
+
+/* The values live after a line, each a button. */
+function showLiveHere(func, line) {
+  const names = liveAfter(func, line);
+  const items = names.map((name) => {
+    const inst = func.insts.find((other) => other.name === name);
+    return make("li", null, makeButton([name, make("span", { class: "faint" }, " " + (inst ? inst.type : "parameter"))],
+      () => chooseValue(name, func.final), { class: "line-link mono" }));
+  });
+  replaceChildren(registersView.here, make("h3", null, `${plural(names.length, "value")} live after line ${line}`),
+    make("ul", { class: "plain" }, items));
 }
 
 function simpleTable(caption, head, rows) {

@@ -236,6 +236,33 @@ ABOUT = """(() => {
 })()"""
 
 
+# The values that are live, and the occupancy that the highest pressure permits; "" or what is wrong.
+LIVE = """(() => {
+  const { func } = state;
+  const named = new Set(func.insts.map((inst) => inst.name).filter(Boolean));
+  for (const block of func.blocks)
+    for (let k = block.insts[0] + 1; k < block.insts[1]; k++) {
+      const live = new Set(liveAfter(func, func.insts[k - 1].line));
+      const missing = func.insts[k].op === "phi" ? [] : func.insts[k].operands.filter((name) => named.has(name) && !live.has(name));
+      if (missing.length) return missing[0] + " is read in line " + func.insts[k].line + ", but not live before it";
+    }
+  const used = func.insts.find((inst) => inst.name && (indexText(func, func.final).uses.get(inst.name) || []).length);
+  if (used && !liveLines(func, used.name).has(used.line)) return used.name + " is not live after its definition";
+  const last = func.blocks.findIndex((block) => !block.successors.length);
+  if (liveness(func).out[last].size) return "values are live after the end";
+  const most = highestPressure(func);
+  const warps = Math.max(0, ...(func.occupancy || []).filter((step) => most <= step.registers).map((step) => step.warps));
+  showTab("registers");
+  const text = document.getElementById("main").textContent;
+  return !warps || text.includes(": " + warps + " warps resident, limited by") ? "" : "not " + warps + " warps resident";
+})()"""
+
+
+def check_live(browser, checks):
+    wrong = browser.evaluate(LIVE)
+    checks.expect(not wrong, wrong)
+
+
 def check_about(browser, checks):
     missing = browser.evaluate(ABOUT)
     checks.expect(not missing, missing)
@@ -292,6 +319,7 @@ def check_page(browser, path, limit, shots):
         checks.expect(not undefined, "values without definition: %s" % undefined[:3])
         check_tabs(browser, checks, shots)
         check_about(browser, checks)
+        check_live(browser, checks)
         check_keyboard(browser, checks)
         mean = scroll(browser)
         check_address(browser, checks)
