@@ -28,7 +28,8 @@ function aboutEntry(kind, name) {
   if (!entry) return null;
   const text = entry.meaning || entry.text.split(". ")[0].replace(/\.$/, "");
   if (!text) return null;
-  const summary = prose(text[0].toUpperCase() + text.slice(1) + ".");
+  const isSentence = /^[a-z]{2}/.test(text);
+  const summary = prose(isSentence ? text[0].toUpperCase() + text.slice(1) + "." : text);
   const more = [
     entry.text && entry.text !== text + "." ? make("p", null, prose(entry.text)) : null,
     entry.example ? make("pre", { class: "mono" }, exampleText(entry.example)) : null,
