@@ -259,7 +259,7 @@ $B/obj/gen/%.o: $G/%.c $B/flags | $(GENERATED_HEADERS)
 	@echo '  CC $<'
 	$(Q)$(CC) $(NVM_CFLAGS) $(LTO_OBJECT) $(GENERATED_CFLAGS) -MMD -MP -c -o $@ $<
 # Only these read what bison writes.
-$(filter $B/obj/frontend/% $B/obj/ptx/% $B/obj/gen/%,$(LIBRARY_OBJECTS)): | $(GRAMMAR_HEADERS)
+$(filter $B/obj/frontend/% $B/obj/ptx/% $B/obj/gen/%,$(LIBRARY_OBJECTS)) $B/obj/driver/lsp/index.o: | $(GRAMMAR_HEADERS)
 $B/obj/api/%.o $B/obj/driver/%.o: OBJECT_CFLAGS = -DNVMINI_VERSION='"$(VERSION)"'
 
 # Every object with every symbol: what the tests link.
