@@ -500,6 +500,11 @@ def step_progress():
     return run_counted("progress", "runtime-tests/progress/check_progress.py", 300)
 
 
+def step_lsp():
+    """nvmini lsp: sessions over pipes"""
+    return run_counted("lsp", "runtime-tests/lsp/check_lsp.py", 300)
+
+
 def step_libnvvm():
     """libnvvm.so.4: every row of docs/libnvvm.md, and the same rows of NVIDIA's where it is installed"""
     if not make("default", "all"):
@@ -568,7 +573,7 @@ STEPS = {
     "check-checking": step_check_checking,
     "check-asan": step_check_asan, "samples": step_samples, "intrinsics": step_intrinsics,
     "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "editors": step_editors, "explain": step_explain,
-    "reference": step_reference, "progress": step_progress,
+    "reference": step_reference, "progress": step_progress, "lsp": step_lsp,
     "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }

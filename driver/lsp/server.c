@@ -65,7 +65,8 @@ void server_error(struct server *s, const struct request *r, int code, const cha
   if (r->id) send_error(s, r->id->source, code, message);
 }
 
-void server_show(struct server *s, unsigned type, struct nvm_text message) {
+/* Shows a message to the user; type 1 error, 2 warning, 3 information. */
+static void show_message(struct server *s, unsigned type, struct nvm_text message) {
   struct json_writer w = server_begin_notification(s, "window/showMessage");
   json_object(&w);
   json_number(&w, "type", type);
@@ -76,7 +77,8 @@ void server_show(struct server *s, unsigned type, struct nvm_text message) {
 
 /* ---- Documents ---- */
 
-struct document *server_find(struct server *s, const struct json_value *uri) {
+/* The document of a URI; NULL: not open. */
+static struct document *find_document(struct server *s, const struct json_value *uri) {
   struct nvm_text wanted;
   if (!json_get_string(uri, &wanted)) return NULL;
   for (uint32_t k = 0; k < s->document_count; k++)
@@ -85,7 +87,7 @@ struct document *server_find(struct server *s, const struct json_value *uri) {
 }
 
 struct document *server_document(struct server *s, const struct request *r) {
-  struct document *d = server_find(s, json_at(r->params, "textDocument.uri"));
+  struct document *d = find_document(s, json_at(r->params, "textDocument.uri"));
   if (!d) server_error(s, r, RPC_INVALID_PARAMS, "textDocument is not an open document");
   return d;
 }
@@ -135,7 +137,7 @@ static void did_open(struct server *s, const struct request *r) {
   if (!json_get_string(json_find(item, "uri"), &uri) || memchr(uri.bytes, 0, uri.length) ||
       !json_get_string(json_find(item, "text"), &text))
     return;
-  struct document *d = server_find(s, json_find(item, "uri"));
+  struct document *d = find_document(s, json_find(item, "uri"));
   if (d) remove_document(s, d);
   bool room = s->document_count < SERVER_MAX_DOCUMENTS &&
               memory_of_texts(s) + text.length <= SERVER_MAX_TEXT;
@@ -143,7 +145,7 @@ static void did_open(struct server *s, const struct request *r) {
   if (d) d->uri = calloc(1, uri.length + 1);
   if (!d || !d->uri || !text_replace(&d->text, (struct text_range){0, 0}, text)) {
     if (d) free_document(d);
-    server_show(s, 1, text_of("nvmini: too many or too large documents are open"));
+    show_message(s, 1, text_of("nvmini: too many or too large documents are open"));
     return;
   }
   memcpy(d->uri, uri.bytes, uri.length);
@@ -173,7 +175,7 @@ static void did_change(struct server *s, const struct request *r) {
   d->is_dirty = true;
   for (const struct json_value *v = changes->first; v; v = v->next) {
     if (change(s, d, v)) continue;
-    server_show(s, 1, text_of("nvmini: a change could not be applied; open the document again"));
+    show_message(s, 1, text_of("nvmini: a change could not be applied; open the document again"));
     break;
   }
   (void)json_get_integer(json_at(r->params, "textDocument.version"), INT32_MIN, INT32_MAX,

@@ -46,13 +46,9 @@ void server_send(struct server *s);
 /* Answers with `null`, or an error. Nothing for a notification. */
 void server_null(struct server *s, const struct request *r);
 void server_error(struct server *s, const struct request *r, int code, const char *message);
-/* Shows a message to the user; type 1 error, 2 warning, 3 information. */
-void server_show(struct server *s, unsigned type, struct nvm_text message);
 
 /* The document that params.textDocument names; NULL after an error. */
 struct document *server_document(struct server *s, const struct request *r);
-/* The document of a URI; NULL: not open. */
-struct document *server_find(struct server *s, const struct json_value *uri);
 /* The document and the offset of params.position; NULL after an error. Its index is made. */
 struct document *server_place(struct server *s, const struct request *r, uint32_t *offset);
 /* Makes the index of a document. False when out of memory. */
