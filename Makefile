@@ -232,7 +232,7 @@ $(eval $(call grammar_rules,frontend,parser,lexer))
 $(eval $(call grammar_rules,ptx,ptx_parser,ptx_lexer))
 
 # The sum of the sources, for cache keys. It changes only if they do.
-IDENTITY_SOURCES := Makefile $(sort $(foreach d,$(LIBRARY_FOLDERS) driver driver/reduce driver/explain driver/cost driver/reference driver/course include tools/gen,$(wildcard $d/*.*)))
+IDENTITY_SOURCES := Makefile $(sort $(foreach d,$(LIBRARY_FOLDERS) driver driver/reduce driver/explain driver/cost driver/reference driver/course driver/lsp driver/serve include tools/gen,$(wildcard $d/*.*)))
 $G/bin/gen_identity: tools/gen/gen_identity.c driver/sha256.c driver/sha256.h | $G/bin
 	@echo '  GEN $@'
 	$(Q)$(CC) $(GENERATOR_FLAGS) -o $@ $<
@@ -261,7 +261,7 @@ $B/obj/gen/%.o: $G/%.c $B/flags | $(GENERATED_HEADERS)
 	@echo '  CC $<'
 	$(Q)$(CC) $(NVM_CFLAGS) $(LTO_OBJECT) $(GENERATED_CFLAGS) -MMD -MP -c -o $@ $<
 # Only these read what bison writes.
-$(filter $B/obj/frontend/% $B/obj/ptx/% $B/obj/gen/%,$(LIBRARY_OBJECTS)): | $(GRAMMAR_HEADERS)
+$(filter $B/obj/frontend/% $B/obj/ptx/% $B/obj/gen/%,$(LIBRARY_OBJECTS)) $B/obj/driver/lsp/index.o: | $(GRAMMAR_HEADERS)
 $B/obj/api/%.o $B/obj/driver/%.o: OBJECT_CFLAGS = -DNVMINI_VERSION='"$(VERSION)"'
 
 # Every object with every symbol: what the tests link.

@@ -35,6 +35,9 @@ struct explain;
 int run_profile(const struct options *o, const char *path, struct nvmini_text source,
                 struct explain *e);
 
+/* lsp/server.c: the language server; 0 if the client shut it down. */
+int lsp_command(const struct options *o);
+
 /* bisect.c: the first pass that changes the result of a kernel, or fails. */
 int bisect_command(const struct options *o);
 

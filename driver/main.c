@@ -95,6 +95,7 @@ static int dispatch(const struct options *o) {
     case COMMAND_BISECT: return bisect_command(o);
     case COMMAND_REDUCE: return reduce_command(o);
     case COMMAND_COURSE: return course_command(o);
+    case COMMAND_LSP: return lsp_command(o);
     case COMMAND_TARGETS: return targets_command(o);
     case COMMAND_COSTS: return costs_command(o);
     case COMMAND_FEATURES: return features_command(o);

@@ -505,6 +505,11 @@ def step_course():
     return run_counted("course", "runtime-tests/course/check_course.py", 300)
 
 
+def step_lsp():
+    """nvmini lsp: sessions over pipes"""
+    return run_counted("lsp", "runtime-tests/lsp/check_lsp.py", 300)
+
+
 def step_libnvvm():
     """libnvvm.so.4: every row of docs/libnvvm.md, and the same rows of NVIDIA's where it is installed"""
     if not make("default", "all"):
@@ -573,7 +578,7 @@ STEPS = {
     "check-checking": step_check_checking,
     "check-asan": step_check_asan, "samples": step_samples, "intrinsics": step_intrinsics,
     "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "editors": step_editors, "explain": step_explain,
-    "reference": step_reference, "progress": step_progress, "course": step_course,
+    "reference": step_reference, "progress": step_progress, "course": step_course, "lsp": step_lsp,
     "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }

@@ -1,0 +1,357 @@
+/* The language server: life cycle, documents, and which method is answered where.
+ *
+ * One thread. Diagnostics are computed when no message waits, so that fast typing costs one parse
+ * per pause and requests are answered first. */
+#include "driver/lsp/server.h"
+
+#include "driver/commands.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- Messages to the client ---- */
+
+static void begin(struct server *s) {
+  textbuf_init(&s->out, &s->arena);
+  textbuf_puts(&s->out, "{\"jsonrpc\":\"2.0\",");
+}
+
+struct json_writer server_begin_result(struct server *s, struct nvm_text id) {
+  struct json_writer w;
+  begin(s);
+  textbuf_format(&s->out, "\"id\":%t,\"result\":", id);
+  json_begin(&w, &s->out, false);
+  return w;
+}
+
+struct json_writer server_begin_notification(struct server *s, const char *method) {
+  struct json_writer w;
+  begin(s);
+  textbuf_format(&s->out, "\"method\":\"%s\",\"params\":", method);
+  json_begin(&w, &s->out, false);
+  return w;
+}
+
+void server_send(struct server *s) {
+  static const char failed[] =
+      "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,\"message\":\"out of memory\"}}";
+  textbuf_char(&s->out, '}');
+  if (s->arena.failed) rpc_send(&s->rpc, (struct nvm_text){failed, sizeof failed - 1});
+  else rpc_send(&s->rpc, (struct nvm_text){s->out.bytes, s->out.length});
+}
+
+void server_null(struct server *s, const struct request *r) {
+  if (!r->id) return;
+  server_begin_result(s, r->id->source);
+  textbuf_puts(&s->out, "null");
+  server_send(s);
+}
+
+static void send_error(struct server *s, struct nvm_text id, int code, const char *message) {
+  struct json_writer w;
+  begin(s);
+  textbuf_format(&s->out, "\"id\":%t,\"error\":", id);
+  json_begin(&w, &s->out, false);
+  json_object(&w);
+  json_key(&w, "code"), json_signed(&w, code);
+  json_member(&w, "message", text_of(message));
+  json_object_end(&w);
+  server_send(s);
+}
+
+void server_error(struct server *s, const struct request *r, int code, const char *message) {
+  if (r->id) send_error(s, r->id->source, code, message);
+}
+
+/* Shows a message to the user; type 1 error, 2 warning, 3 information. */
+static void show_message(struct server *s, unsigned type, struct nvm_text message) {
+  struct json_writer w = server_begin_notification(s, "window/showMessage");
+  json_object(&w);
+  json_number(&w, "type", type);
+  json_member(&w, "message", message);
+  json_object_end(&w);
+  server_send(s);
+}
+
+/* ---- Documents ---- */
+
+/* The document of a URI; NULL: not open. */
+static struct document *find_document(struct server *s, const struct json_value *uri) {
+  struct nvm_text wanted;
+  if (!json_get_string(uri, &wanted)) return NULL;
+  for (uint32_t k = 0; k < s->document_count; k++)
+    if (text_is(wanted, s->documents[k]->uri)) return s->documents[k];
+  return NULL;
+}
+
+struct document *server_document(struct server *s, const struct request *r) {
+  struct document *d = find_document(s, json_at(r->params, "textDocument.uri"));
+  if (!d) server_error(s, r, RPC_INVALID_PARAMS, "textDocument is not an open document");
+  return d;
+}
+
+bool server_index(struct document *d) {
+  if (d->has_index) return true;
+  d->has_index = index_make(&d->index, d->text.bytes, d->text.length);
+  if (!d->has_index) index_free(&d->index);
+  return d->has_index;
+}
+
+struct document *server_place(struct server *s, const struct request *r, uint32_t *offset) {
+  struct document *d = server_document(s, r);
+  if (!d) return NULL;
+  if (!text_offset(&d->text, json_find(r->params, "position"), offset)) {
+    server_error(s, r, RPC_INVALID_PARAMS, "position needs a line and a character from 0");
+    return NULL;
+  }
+  if (server_index(d)) return d;
+  server_error(s, r, RPC_INTERNAL_ERROR, "out of memory");
+  return NULL;
+}
+
+static void free_document(struct document *d) {
+  text_free(&d->text);
+  if (d->has_index) index_free(&d->index);
+  free(d->uri);
+  free(d);
+}
+
+static size_t memory_of_texts(const struct server *s) {
+  size_t bytes = 0;
+  for (uint32_t k = 0; k < s->document_count; k++) bytes += text_memory(&s->documents[k]->text);
+  return bytes;
+}
+
+static void remove_document(struct server *s, struct document *d) {
+  uint32_t k = 0;
+  while (s->documents[k] != d) k++;
+  s->documents[k] = s->documents[--s->document_count];
+  free_document(d);
+}
+
+static void did_open(struct server *s, const struct request *r) {
+  const struct json_value *item = json_find(r->params, "textDocument");
+  struct nvm_text uri, text;
+  if (!json_get_string(json_find(item, "uri"), &uri) || memchr(uri.bytes, 0, uri.length) ||
+      !json_get_string(json_find(item, "text"), &text))
+    return;
+  struct document *d = find_document(s, json_find(item, "uri"));
+  if (d) remove_document(s, d);
+  bool room = s->document_count < SERVER_MAX_DOCUMENTS &&
+              memory_of_texts(s) + text.length <= SERVER_MAX_TEXT;
+  d = room ? calloc(1, sizeof *d) : NULL;
+  if (d) d->uri = calloc(1, uri.length + 1);
+  if (!d || !d->uri || !text_replace(&d->text, (struct text_range){0, 0}, text)) {
+    if (d) free_document(d);
+    show_message(s, 1, text_of("nvmini: too many or too large documents are open"));
+    return;
+  }
+  memcpy(d->uri, uri.bytes, uri.length);
+  (void)json_get_integer(json_find(item, "version"), INT32_MIN, INT32_MAX, &d->version);
+  d->is_dirty = true;
+  s->documents[s->document_count++] = d;
+}
+
+/* One change: of a range, or of the whole text. False if it is malformed or too large. */
+static bool change(struct server *s, struct document *d, const struct json_value *item) {
+  const struct json_value *range = json_find(item, "range");
+  struct text_range replaced = {0, (uint32_t)d->text.length};
+  struct nvm_text text;
+  if (!json_get_string(json_find(item, "text"), &text)) return false;
+  if (range && range->kind != JSON_NULL && !text_get_range(&d->text, range, &replaced))
+    return false;
+  if (memory_of_texts(s) + text.length > SERVER_MAX_TEXT) return false;
+  return text_replace(&d->text, replaced, text);
+}
+
+static void did_change(struct server *s, const struct request *r) {
+  struct document *d = server_document(s, r);
+  const struct json_value *changes = json_find(r->params, "contentChanges");
+  if (!d || !changes || changes->kind != JSON_ARRAY) return;
+  if (d->has_index) index_free(&d->index);
+  d->has_index = false;
+  d->is_dirty = true;
+  for (const struct json_value *v = changes->first; v; v = v->next) {
+    if (change(s, d, v)) continue;
+    show_message(s, 1, text_of("nvmini: a change could not be applied; open the document again"));
+    break;
+  }
+  (void)json_get_integer(json_at(r->params, "textDocument.version"), INT32_MIN, INT32_MAX,
+                         &d->version);
+}
+
+static void did_close(struct server *s, const struct request *r) {
+  struct document *d = server_document(s, r);
+  if (!d) return;
+  diagnose_nothing(s, d->uri);
+  remove_document(s, d);
+}
+
+/* ---- Life cycle ---- */
+
+static bool contains(const struct json_value *array, const char *word) {
+  struct nvm_text text;
+  for (const struct json_value *v = array && array->kind == JSON_ARRAY ? array->first : NULL; v;
+       v = v->next)
+    if (json_get_string(v, &text) && text_is(text, word)) return true;
+  return false;
+}
+
+static void initialize(struct server *s, const struct request *r) {
+  static const char capabilities[] =
+      "{\"capabilities\":{\"positionEncoding\":\"utf-16\","
+      "\"textDocumentSync\":{\"openClose\":true,\"change\":2},"
+      "\"hoverProvider\":true,\"definitionProvider\":true,\"referencesProvider\":true,"
+      "\"documentHighlightProvider\":true,\"renameProvider\":{\"prepareProvider\":true},"
+      "\"documentSymbolProvider\":true},"
+      "\"serverInfo\":{\"name\":\"nvmini\",\"version\":\"%s\"}}";
+  if (s->is_initialized) {
+    server_error(s, r, RPC_INVALID_REQUEST, "the server is initialized already");
+    return;
+  }
+  s->is_initialized = true;
+  s->has_markdown = contains(
+      json_at(r->params, "capabilities.textDocument.hover.contentFormat"), "markdown");
+  server_begin_result(s, r->id->source);
+  textbuf_format(&s->out, capabilities, nvmini_version());
+  server_send(s);
+}
+
+static void shut_down(struct server *s, const struct request *r) {
+  s->is_shut_down = true;
+  server_null(s, r);
+}
+
+static void ignore(struct server *s, const struct request *r) { (void)s, (void)r; }
+
+static void end(struct server *s, const struct request *r) {
+  (void)r;
+  s->is_ended = true;
+}
+
+static const struct method {
+  const char *name;
+  bool is_request;
+  void (*answer)(struct server *s, const struct request *r);
+} methods[] = {
+    {"initialize", true, initialize},
+    {"initialized", false, ignore},
+    {"shutdown", true, shut_down},
+    {"exit", false, end},
+    {"$/cancelRequest", false, ignore},
+    {"textDocument/didOpen", false, did_open},
+    {"textDocument/didChange", false, did_change},
+    {"textDocument/didClose", false, did_close},
+    {"textDocument/hover", true, hover_answer},
+    {"textDocument/definition", true, navigate_definition},
+    {"textDocument/references", true, navigate_references},
+    {"textDocument/documentHighlight", true, navigate_highlight},
+    {"textDocument/prepareRename", true, rename_prepare},
+    {"textDocument/rename", true, rename_answer},
+    {"textDocument/documentSymbol", true, symbols_answer},
+};
+
+static const struct method *find_method(struct nvm_text name) {
+  for (size_t k = 0; k < sizeof methods / sizeof *methods; k++)
+    if (text_is(name, methods[k].name)) return &methods[k];
+  return NULL;
+}
+
+/* ---- Messages from the client ---- */
+
+static void dispatch(struct server *s, struct nvm_text name, const struct request *r) {
+  const struct method *m = find_method(name);
+  bool is_first = m && m->answer == initialize, is_last = m && m->answer == end;
+  if (m && m->is_request != (r->id != NULL)) {
+    server_error(s, r, RPC_INVALID_REQUEST, "the method is a notification");
+  } else if (!s->is_initialized && !is_first && !is_last) {
+    server_error(s, r, RPC_NOT_INITIALIZED, "the server is not initialized");
+  } else if (s->is_shut_down && !is_last) {
+    server_error(s, r, RPC_INVALID_REQUEST, "the server is shut down");
+  } else if (!m) {
+    server_error(s, r, RPC_METHOD_NOT_FOUND, "unknown method");
+  } else {
+    m->answer(s, r);
+  }
+}
+
+static void receive(struct server *s, struct nvm_text message) {
+  static const char none[] = "null";
+  const struct json_value *v = json_read(&s->arena, message), *id = json_find(v, "id");
+  struct nvm_text version, method;
+  if (!v) {
+    send_error(s, text_of(none), RPC_PARSE_ERROR, "the message is not JSON, or nested too deeply");
+    return;
+  }
+  bool valid = json_get_string(json_find(v, "jsonrpc"), &version) && text_is(version, "2.0");
+  bool known = id && (id->kind == JSON_STRING || (id->kind == JSON_NUMBER && id->is_integer));
+  bool named = json_get_string(json_find(v, "method"), &method);
+  if (valid && !named && (json_find(v, "result") || json_find(v, "error"))) return;
+  if (!valid || !named || (id && !known)) {
+    send_error(s, known ? id->source : text_of(none), RPC_INVALID_REQUEST,
+               "the message is not a request of JSON-RPC 2.0");
+    return;
+  }
+  struct request r = {known ? id : NULL, json_find(v, "params")};
+  dispatch(s, method, &r);
+}
+
+/* ---- The loop ---- */
+
+static bool has_arrived(int descriptor, int timeout) {
+  struct pollfd p = {.fd = descriptor, .events = POLLIN};
+  return poll(&p, 1, timeout) > 0;
+}
+
+/* No message waits: sends the diagnostics of a document, or waits. */
+static void work(struct server *s) {
+  if (has_arrived(s->rpc.in, 0)) {
+    rpc_fill(&s->rpc);
+    return;
+  }
+  for (uint32_t k = 0; k < s->document_count && !s->is_shut_down; k++) {
+    if (!s->documents[k]->is_dirty) continue;
+    diagnose_document(s, s->documents[k]);
+    return;
+  }
+  rpc_fill(&s->rpc);
+}
+
+static void serve(struct server *s) {
+  static const char none[] = "null";
+  while (!s->is_ended && !s->rpc.broken) {
+    struct nvm_text message;
+    arena_free(&s->arena);
+    switch (rpc_next(&s->rpc, &message)) {
+      case RPC_MESSAGE: receive(s, message); break;
+      case RPC_TOO_LONG:
+        send_error(s, text_of(none), RPC_INVALID_REQUEST, "the message is too long");
+        break;
+      case RPC_BAD_HEADER:
+        send_error(s, text_of(none), RPC_PARSE_ERROR, "the header has no valid Content-Length");
+        break;
+      case RPC_NOTHING: work(s); break;
+      case RPC_END: return;
+    }
+  }
+}
+
+int lsp_command(const struct options *o) {
+  struct server *s = calloc(1, sizeof *s);
+  (void)o;
+  if (!s) return EXIT_REFUSED;
+  signal(SIGPIPE, SIG_IGN);
+  s->rpc = (struct rpc){.in = STDIN_FILENO, .out = STDOUT_FILENO};
+  arena_init(&s->arena, nvm_default_allocator);
+  s->context = nvmini_create(NULL, SERVER_MAX_MODULE);
+  if (s->context) serve(s);
+  int status = s->is_shut_down && !s->rpc.broken ? EXIT_DONE : EXIT_REFUSED;
+  while (s->document_count) remove_document(s, s->documents[0]);
+  nvmini_destroy(s->context);
+  arena_free(&s->arena);
+  rpc_free(&s->rpc);
+  free(s);
+  return status;
+}

@@ -1,0 +1,71 @@
+/* `nvmini lsp`: the language server. server.c receives messages and keeps the documents; each
+ * other file answers a few methods. */
+#ifndef NVM_DRIVER_LSP_SERVER_H
+#define NVM_DRIVER_LSP_SERVER_H
+
+#include "driver/lsp/index.h"
+#include "driver/lsp/rpc.h"
+#include "nvmini.h"
+
+enum {
+  SERVER_MAX_DOCUMENTS = 256,
+  SERVER_MAX_TEXT = 256 << 20, /* bytes of memory of all texts */
+  SERVER_MAX_MODULE = 1 << 30, /* bytes of a parsed module */
+};
+
+struct document {
+  char *uri; /* malloc'ed */
+  int64_t version;
+  struct text text;
+  struct index index; /* of the text if has_index */
+  bool has_index;
+  bool is_dirty; /* its diagnostics are not yet sent */
+};
+
+struct server {
+  struct rpc rpc;
+  struct arena arena; /* of the message being answered */
+  struct textbuf out; /* the message being written */
+  struct nvmini_context *context;
+  struct document *documents[SERVER_MAX_DOCUMENTS];
+  uint32_t document_count;
+  bool is_initialized, is_shut_down, is_ended;
+  bool has_markdown; /* the client shows Markdown in hovers */
+};
+
+struct request {
+  const struct json_value *id; /* NULL: a notification */
+  const struct json_value *params;
+};
+
+/* Begins the answer to a request, or a notification; the value of `result` or `params` follows. */
+struct json_writer server_begin_result(struct server *s, struct nvm_text id);
+struct json_writer server_begin_notification(struct server *s, const char *method);
+/* Sends the message that was begun; if memory ran out, an error in its place. */
+void server_send(struct server *s);
+/* Answers with `null`, or an error. Nothing for a notification. */
+void server_null(struct server *s, const struct request *r);
+void server_error(struct server *s, const struct request *r, int code, const char *message);
+
+/* The document that params.textDocument names; NULL after an error. */
+struct document *server_document(struct server *s, const struct request *r);
+/* The document and the offset of params.position; NULL after an error. Its index is made. */
+struct document *server_place(struct server *s, const struct request *r, uint32_t *offset);
+/* Makes the index of a document. False when out of memory. */
+bool server_index(struct document *d);
+
+/* diagnose.c: sends the diagnostics of a document. */
+void diagnose_document(struct server *s, struct document *d);
+/* Sends an empty list for a document that was closed. */
+void diagnose_nothing(struct server *s, const char *uri);
+
+/* hover.c, navigate.c, rename.c, symbols.c: the methods of the same names. */
+void hover_answer(struct server *s, const struct request *r);
+void navigate_definition(struct server *s, const struct request *r);
+void navigate_references(struct server *s, const struct request *r);
+void navigate_highlight(struct server *s, const struct request *r);
+void rename_prepare(struct server *s, const struct request *r);
+void rename_answer(struct server *s, const struct request *r);
+void symbols_answer(struct server *s, const struct request *r);
+
+#endif
