@@ -99,7 +99,7 @@ COMPAT_SOURCES := $(wildcard compat/*.c)
 # tools/gen/gen_NAME*.c, with what generators share, become build/gen/bin/gen_NAME and runs as
 # `gen_NAME TABLE build/gen`, or, where it knows requirements by name, `gen_NAME TABLE NAMES build/gen`.
 
-GENERATORS := target intrinsics ptx combine mathlib explain reference course
+GENERATORS := target intrinsics ptx combine mathlib explain reference course serve
 GENERATOR_target := tools/gen/gen_target.c target/nvptx.def
 GENERATES_target := nvptx_tables.h nvptx_tables.inc
 GENERATOR_intrinsics := tools/gen/gen_intrinsics.c ir/intrinsics.def target/nvptx.def
@@ -118,6 +118,8 @@ GENERATOR_reference := tools/gen/gen_reference.c $(sort $(wildcard driver/refere
 GENERATES_reference := reference.inc
 GENERATOR_course := tools/gen/gen_course.c $(sort $(wildcard driver/course/*.nvir))
 GENERATES_course := course.inc
+GENERATOR_serve := tools/gen/gen_serve.c driver/serve/page.html $(sort $(wildcard samples/*.nvir))
+GENERATES_serve := serve.inc
 
 # A generator without its source or table is left out.
 present = $(if $(word 2,$(wildcard $(GENERATOR_$1))),$1)

@@ -7,6 +7,7 @@
 #include "driver/files.h"
 #include "driver/reduce/reduce.h"
 #include "driver/reference/reference.h"
+#include "driver/serve/serve.h"
 
 #include "nvmini.h"
 
@@ -96,6 +97,7 @@ static int dispatch(const struct options *o) {
     case COMMAND_REDUCE: return reduce_command(o);
     case COMMAND_COURSE: return course_command(o);
     case COMMAND_LSP: return lsp_command(o);
+    case COMMAND_SERVE: return serve_command(o);
     case COMMAND_TARGETS: return targets_command(o);
     case COMMAND_COSTS: return costs_command(o);
     case COMMAND_FEATURES: return features_command(o);

@@ -479,15 +479,17 @@ def step_editors():
     return Count(int(numbers[1]), int(numbers[2]), int(numbers[3] or 0)) if numbers else Count(failed=1)
 
 
-def run_counted(name, script, timeout):
-    """A script that closes with `NAME: N passed, N failed`."""
+def run_counted(name, script, timeout, *arguments):
+    """A script that closes with `NAME: N passed, N failed`, and perhaps `, N skipped`."""
     if not make("default", "all"):
         return Count(failed=1)
-    status, output = run_program([sys.executable, script], timeout)
-    numbers = re.search(rf"{name}: (\d+) passed, (\d+) failed", output)
+    status, output = run_program([sys.executable, script, *arguments], timeout)
+    numbers = re.search(rf"{name}: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?", output)
     if status != 0 or not numbers:
         print(output[-6000:])
-    return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
+    elif numbers[3]:
+        print("\n".join(line for line in output.splitlines() if "skipped" in line and line != numbers[0]))
+    return Count(int(numbers[1]), int(numbers[2]), int(numbers[3] or 0)) if numbers else Count(failed=1)
 
 
 def step_reference():
@@ -508,6 +510,14 @@ def step_course():
 def step_lsp():
     """nvmini lsp: sessions over pipes"""
     return run_counted("lsp", "runtime-tests/lsp/check_lsp.py", 300)
+
+
+def step_serve():
+    """nvmini serve: answers, limits, hostile requests, no file is seen; default and ASan build; the page in Chromium"""
+    if not make("asan", "all"):
+        return Count(failed=1)
+    return (run_counted("serve", "runtime-tests/serve/check_serve.py", 600, "--browser") +
+            run_counted("serve", "runtime-tests/serve/check_serve.py", 600, "--nvmini", "build/asan/nvmini"))
 
 
 def step_libnvvm():
@@ -578,7 +588,7 @@ STEPS = {
     "check-checking": step_check_checking,
     "check-asan": step_check_asan, "samples": step_samples, "intrinsics": step_intrinsics,
     "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "editors": step_editors, "explain": step_explain,
-    "reference": step_reference, "progress": step_progress, "course": step_course, "lsp": step_lsp,
+    "reference": step_reference, "progress": step_progress, "course": step_course, "lsp": step_lsp, "serve": step_serve,
     "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests `nvmini course` and its exercises; closes with one line, `N passed, N failed`.
+"""Tests `nvmini course` and its exercises; closes with one line, `course: N passed, N failed`.
 
 Every exercise that the command lists must parse, must not be solved as it is given, must be solved
 by runtime-tests/course/N-K.nvir, and must be named in its chapter. Then the command itself: what
@@ -124,7 +124,7 @@ def main():
         c = Course(os.path.abspath(parser.parse_args().nvmini), folder)
         for check in (check_exercises, check_start, check_failures, check_usage):
             check(c)
-    print(f"{c.passed} passed, {c.failed} failed")
+    print(f"course: {c.passed} passed, {c.failed} failed")
     return 1 if c.failed else 0
 
 

@@ -1,0 +1,448 @@
+/* The connections of `nvmini serve`. A connection is read until its request is complete, then
+ * answered at once or by a job; then it is written, and closed. One poll() watches the listening
+ * socket, the connections that are read or written, and the ends of the jobs. Everything has a
+ * deadline: a request, a job, an answer. */
+#define _DEFAULT_SOURCE
+
+#include "driver/commands.h"
+#include "driver/serve/serve.h"
+#include "support/json.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "serve.inc"
+
+enum {
+  MAX_CONNECTIONS = 64,
+  MAX_JOBS = 4,
+  MAX_WAITING = 16,
+  READ_MS = 10000,
+  WRITE_MS = 30000,
+  CLOSE_MS = 1000,
+  LONGEST_WAIT_MS = 1000, /* for a signal that arrived just before poll() */
+  PIECE = 1 << 16,
+  OUTPUT_BYTES = 16 << 20,
+  MEMORY_BYTES = 1 << 29,
+};
+
+enum state { FREE, READING, WAITING, RUNNING, WRITING, CLOSING };
+
+struct connection {
+  enum state state;
+  int fd;
+  uint64_t deadline; /* ms; of reading, the job, writing, or closing */
+  uint64_t order;    /* of WAITING: the least is next */
+  struct arena arena; /* of its bytes and answer */
+  struct textbuf in, out;
+  size_t sent;
+  bool was_asked_to_continue;
+  struct http_request request; /* from WAITING on */
+  struct job job;
+};
+
+struct server {
+  const char *address;
+  int listener;
+  struct job_limits limits;
+  uint64_t orders;
+  struct connection connections[MAX_CONNECTIONS];
+};
+
+/* Set by a signal. */
+static volatile sig_atomic_t is_stopped;
+
+static void stop(int number) {
+  (void)number;
+  is_stopped = 1;
+}
+
+static uint64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* ---- Answers ---- */
+
+static void start_writing(struct connection *c) {
+  c->state = WRITING;
+  c->deadline = now_ms() + WRITE_MS;
+}
+
+static void answer(struct connection *c, int status, const char *type, struct nvm_text content) {
+  struct nvm_text m = c->request.method;
+  bool has_body = !(m.length == 4 && memcmp(m.bytes, "HEAD", 4) == 0);
+  c->out.length = 0;
+  http_answer(&c->out, status, type, content, has_body);
+  start_writing(c);
+}
+
+static void answer_error(struct connection *c, int status) {
+  char text[128];
+  snprintf(text, sizeof text, "%d %s\n", status, http_reason(status));
+  answer(c, status, "text/plain; charset=utf-8", text_of(text));
+}
+
+/* ---- Requests that need no job ---- */
+
+static void put_cpus(struct json_writer *w) {
+  char *names = NULL;
+  size_t length = 0;
+  FILE *list = open_memstream(&names, &length);
+  json_key(w, "cpus"), json_array(w);
+  if (list) {
+    targets_cpu_names(list);
+    fclose(list);
+    for (char *name = strtok(names, " \n"); name; name = strtok(NULL, " \n")) json_puts(w, name);
+    free(names);
+  }
+  json_array_end(w);
+}
+
+/* The CPUs and the samples, `NAME\0TEXT\0` each. */
+static void answer_choices(struct connection *c) {
+  struct textbuf text;
+  struct json_writer w;
+  textbuf_init(&text, &c->arena);
+  json_begin(&w, &text, false);
+  json_object(&w);
+  put_cpus(&w);
+  json_key(&w, "samples"), json_array(&w);
+  for (const char *at = (const char *)serve_samples; *at != '\0';) {
+    json_object(&w);
+    json_key(&w, "name"), json_puts(&w, at);
+    at += strlen(at) + 1;
+    json_key(&w, "text"), json_puts(&w, at);
+    at += strlen(at) + 1;
+    json_object_end(&w);
+  }
+  json_array_end(&w);
+  json_object_end(&w);
+  answer(c, 200, "application/json", (struct nvm_text){text.bytes, text.length});
+}
+
+static bool is(struct nvm_text t, const char *word) {
+  return t.length == strlen(word) && memcmp(t.bytes, word, t.length) == 0;
+}
+
+/* ---- Jobs ---- */
+
+static const struct {
+  const char *path;
+  enum command command;
+} job_paths[] = {
+    {"/compile", COMMAND_COMPILE}, {"/explain", COMMAND_EXPLAIN}, {"/run", COMMAND_RUN}};
+enum { JOB_PATHS = sizeof job_paths / sizeof *job_paths };
+
+static int job_path(struct nvm_text path) {
+  int k = 0;
+  while (k < JOB_PATHS && !is(path, job_paths[k].path)) k++;
+  return k;
+}
+
+static int count_of(const struct server *s, enum state state) {
+  int count = 0;
+  for (int k = 0; k < MAX_CONNECTIONS; k++) count += s->connections[k].state == state;
+  return count;
+}
+
+static void start_job(struct server *s, struct connection *c) {
+  struct job_request r = {.command = job_paths[job_path(c->request.path)].command,
+                          .cpu = http_parameter(&c->arena, &c->request, "cpu"),
+                          .level = http_parameter(&c->arena, &c->request, "level"),
+                          .options = http_parameter(&c->arena, &c->request, "options"),
+                          .text = c->request.body};
+  if (!r.cpu || !r.level || !r.options) {
+    answer_error(c, 400);
+  } else if (!job_start(&c->job, &r, &s->limits)) {
+    answer_error(c, 503);
+  } else {
+    c->state = RUNNING;
+    c->deadline = now_ms() + s->limits.seconds * 1000;
+  }
+}
+
+/* Starts the jobs that wait, the oldest first, while there are places. */
+static void start_jobs(struct server *s) {
+  for (int places = MAX_JOBS - count_of(s, RUNNING); places > 0; places--) {
+    struct connection *next = NULL;
+    for (int k = 0; k < MAX_CONNECTIONS; k++) {
+      struct connection *c = &s->connections[k];
+      if (c->state == WAITING && (!next || c->order < next->order)) next = c;
+    }
+    if (!next) return;
+    start_job(s, next);
+  }
+}
+
+static void end_job(struct connection *c) {
+  struct textbuf text;
+  textbuf_init(&text, &c->arena);
+  job_finish(&c->job, &text);
+  if (c->arena.failed) answer_error(c, 500);
+  else answer(c, 200, "application/json", (struct nvm_text){text.bytes, text.length});
+}
+
+/* ---- Requests ---- */
+
+static void route(struct server *s, struct connection *c) {
+  const struct http_request *r = &c->request;
+  bool gets = is(r->method, "GET") || is(r->method, "HEAD"), posts = is(r->method, "POST");
+  if (!gets && !posts) {
+    answer_error(c, 405);
+  } else if (!http_is_own(r, s->address)) {
+    answer_error(c, 403);
+  } else if (is(r->path, "/") && gets) {
+    answer(c, 200, "text/html; charset=utf-8", text_of((const char *)serve_page));
+  } else if (is(r->path, "/choices") && gets) {
+    answer_choices(c);
+  } else if (job_path(r->path) < JOB_PATHS && posts) {
+    bool has_room = count_of(s, WAITING) < MAX_WAITING;
+    if (!has_room) return answer_error(c, 503);
+    c->state = WAITING;
+    c->order = s->orders++;
+  } else {
+    bool exists = is(r->path, "/") || is(r->path, "/choices") || job_path(r->path) < JOB_PATHS;
+    answer_error(c, exists ? 405 : 404);
+  }
+}
+
+static void look_at_request(struct server *s, struct connection *c) {
+  int status = http_read((struct nvm_text){c->in.bytes, c->in.length}, &c->request);
+  if (status == HTTP_OK) return route(s, c);
+  if (status != HTTP_MORE) return answer_error(c, status);
+  if (!c->request.expects_continue || c->was_asked_to_continue) return;
+  static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+  c->was_asked_to_continue = true;
+  if (send(c->fd, go_on, sizeof go_on - 1, MSG_NOSIGNAL) < 0) c->deadline = 0;
+}
+
+/* ---- Sockets ---- */
+
+static void close_connection(struct connection *c) {
+  if (c->state == FREE) return;
+  if (c->state == RUNNING) {
+    struct textbuf unread;
+    job_kill(&c->job);
+    textbuf_init(&unread, &c->arena);
+    job_finish(&c->job, &unread);
+  }
+  close(c->fd);
+  arena_free(&c->arena);
+  c->state = FREE;
+}
+
+static void accept_connection(struct server *s) {
+  int fd = accept(s->listener, NULL, NULL), k = 0;
+  if (fd < 0) return;
+  while (k < MAX_CONNECTIONS && s->connections[k].state != FREE) k++;
+  if (k == MAX_CONNECTIONS) {
+    close(fd);
+    return;
+  }
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  struct connection *c = &s->connections[k];
+  *c = (struct connection){.state = READING, .fd = fd, .deadline = now_ms() + READ_MS};
+  arena_init(&c->arena, nvm_default_allocator);
+  textbuf_init(&c->in, &c->arena);
+  textbuf_init(&c->out, &c->arena);
+}
+
+/* Reads what is there; false at the end or after an error. */
+static bool receive(struct connection *c, char piece[PIECE], ssize_t *n) {
+  *n = recv(c->fd, piece, PIECE, 0);
+  return *n > 0 || (*n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+static void read_request(struct server *s, struct connection *c) {
+  char piece[PIECE];
+  ssize_t n;
+  if (!receive(c, piece, &n)) return close_connection(c);
+  if (n <= 0) return;
+  textbuf_write(&c->in, piece, (size_t)n);
+  if (c->arena.failed) return answer_error(c, 503);
+  look_at_request(s, c);
+}
+
+/* After an answer to a request that was not read to its end, closing at once would discard it. */
+static void start_closing(struct connection *c) {
+  shutdown(c->fd, SHUT_WR);
+  c->state = CLOSING;
+  c->deadline = now_ms() + CLOSE_MS;
+}
+
+static void write_answer(struct connection *c) {
+  ssize_t n = send(c->fd, c->out.bytes + c->sent, c->out.length - c->sent, MSG_NOSIGNAL);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n < 0 || c->arena.failed) return close_connection(c);
+  c->sent += (size_t)n;
+  if (c->sent == c->out.length) start_closing(c);
+}
+
+static void discard(struct connection *c) {
+  char piece[PIECE];
+  ssize_t n;
+  if (!receive(c, piece, &n)) close_connection(c);
+}
+
+static void pass_deadline(struct connection *c) {
+  if (c->state == RUNNING) {
+    c->job.is_late = true;
+    job_kill(&c->job);
+    c->deadline = now_ms() + CLOSE_MS;
+  } else if (c->state == READING && c->in.length > 0) {
+    answer_error(c, 408);
+  } else {
+    close_connection(c);
+  }
+}
+
+/* ---- The loop ---- */
+
+struct watched {
+  struct pollfd fds[1 + 2 * MAX_CONNECTIONS];
+  int socket[MAX_CONNECTIONS], job[MAX_CONNECTIONS]; /* indices in fds; -1: not watched */
+  nfds_t count;
+};
+
+static int watch(struct watched *w, int fd, short events) {
+  w->fds[w->count] = (struct pollfd){.fd = fd, .events = events};
+  return (int)w->count++;
+}
+
+/* While a job waits or runs only an error of the connection is of interest. */
+static short events_of(enum state state) {
+  if (state == WAITING || state == RUNNING) return 0;
+  return state == WRITING ? POLLOUT : POLLIN;
+}
+
+/* Returns the least deadline. */
+static uint64_t watch_all(struct server *s, struct watched *w) {
+  uint64_t least = UINT64_MAX;
+  w->count = 0;
+  watch(w, s->listener, POLLIN);
+  for (int k = 0; k < MAX_CONNECTIONS; k++) {
+    struct connection *c = &s->connections[k];
+    w->socket[k] = w->job[k] = -1;
+    if (c->state == FREE) continue;
+    w->socket[k] = watch(w, c->fd, events_of(c->state));
+    if (c->state == RUNNING) w->job[k] = watch(w, c->job.ended, POLLIN);
+    if (c->state != WAITING && c->deadline < least) least = c->deadline;
+  }
+  return least;
+}
+
+static void serve_connection(struct server *s, struct connection *c, bool socket, bool job) {
+  if (c->state == RUNNING && job) end_job(c);
+  else if (socket && c->state == READING) read_request(s, c);
+  else if (socket && c->state == WRITING) write_answer(c);
+  else if (socket && c->state == CLOSING) discard(c);
+  else if (socket && c->state != FREE) close_connection(c);
+  if (c->state != FREE && c->state != WAITING && now_ms() >= c->deadline) pass_deadline(c);
+}
+
+static bool is_ready(const struct watched *w, int index) {
+  return index >= 0 && w->fds[index].revents != 0;
+}
+
+static void serve(struct server *s) {
+  while (!is_stopped) {
+    struct watched w;
+    uint64_t least = watch_all(s, &w), now = now_ms();
+    uint64_t wait = least > now ? least - now : 0;
+    if (poll(w.fds, w.count, (int)(wait < LONGEST_WAIT_MS ? wait : LONGEST_WAIT_MS)) < 0 &&
+        errno != EINTR)
+      return;
+    if (is_stopped) return;
+    for (int k = 0; k < MAX_CONNECTIONS; k++)
+      if (w.socket[k] >= 0)
+        serve_connection(s, &s->connections[k], is_ready(&w, w.socket[k]), is_ready(&w, w.job[k]));
+    if (is_ready(&w, 0)) accept_connection(s);
+    start_jobs(s);
+  }
+}
+
+/* ---- Start ---- */
+
+static bool read_number(const struct options *o, enum option_id id, uint64_t most, uint64_t *out) {
+  const char *text = options_value(o, id);
+  char *end;
+  *out = strtoul(text, &end, 10);
+  if (*text >= '0' && *text <= '9' && *end == '\0' && *out <= most) return true;
+  fprintf(stderr, "nvmini: error: option '%s': '%s' is not a number up to %llu\n",
+          options_name(id), text, (unsigned long long)most);
+  return false;
+}
+
+static int open_listener(const char *address, const char *port) {
+  const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+                                 .ai_socktype = SOCK_STREAM};
+  struct addrinfo *found = NULL;
+  if (getaddrinfo(address, port, &hints, &found) != 0) {
+    fprintf(stderr, "nvmini: error: '%s' is not an address, such as 127.0.0.1\n", address);
+    return -1;
+  }
+  int fd = socket(found->ai_family, SOCK_STREAM, 0), yes = 1;
+  bool right = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+               bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, 64) == 0;
+  freeaddrinfo(found);
+  if (right) {
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    return fd;
+  }
+  fprintf(stderr, "nvmini: error: %s port %s: %s\n", address, port, strerror(errno));
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+static void announce(const struct server *s) {
+  struct sockaddr_storage bound;
+  socklen_t length = sizeof bound;
+  char port[16] = "";
+  bool is_v6 = strchr(s->address, ':') != NULL;
+  if (getsockname(s->listener, (struct sockaddr *)&bound, &length) == 0)
+    getnameinfo((struct sockaddr *)&bound, length, NULL, 0, port, sizeof port, NI_NUMERICSERV);
+  printf("http://%s%s%s:%s/\n", is_v6 ? "[" : "", s->address, is_v6 ? "]" : "", port);
+  fflush(stdout);
+}
+
+static void catch_signals(void) {
+  struct sigaction action = {.sa_handler = stop};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+int serve_command(const struct options *o) {
+  struct server *s = calloc(1, sizeof *s);
+  uint64_t port;
+  if (!s) return EXIT_REFUSED;
+  s->address = options_value(o, OPTION_BIND);
+  s->limits = (struct job_limits){.memory_bytes = MEMORY_BYTES, .output_bytes = OUTPUT_BYTES};
+  bool right = read_number(o, OPTION_PORT, 65535, &port) &&
+               read_number(o, OPTION_SECONDS, 3600, &s->limits.seconds);
+  s->listener = right ? open_listener(s->address, options_value(o, OPTION_PORT)) : -1;
+  int status = !right ? EXIT_USAGE : s->listener < 0 ? EXIT_REFUSED : EXIT_DONE;
+  if (status == EXIT_DONE) {
+    if (strncmp(s->address, "127.", 4) != 0 && strcmp(s->address, "::1") != 0)
+      fputs("nvmini: warning: other machines can connect to this address\n", stderr);
+    catch_signals();
+    announce(s);
+    serve(s);
+    for (int k = 0; k < MAX_CONNECTIONS; k++) close_connection(&s->connections[k]);
+    close(s->listener);
+  }
+  free(s);
+  return status;
+}

@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+"""Tests `nvmini serve`: answers, limits, what it refuses, files that no request may see, hostile input.
+
+  check_serve.py [--nvmini build/nvmini] [--browser]
+
+Starts servers on free ports and ends them. --browser also uses the page in headless Chromium;
+without Chromium that is skipped with a word. Closes with `serve: N passed, N failed`.
+"""
+import argparse
+import glob
+import http.client
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HOSTILE_REQUESTS = 1000
+STORE = "define ptx_kernel void @k(ptr %p) {\n  store i32 42, ptr %p\n  ret void\n}\n"
+ENDLESS = "define ptx_kernel void @k(ptr %p) {\n  br label %a\na:\n  store volatile i32 1, ptr %p\n  br label %a\n}\n"
+RACE = """@s = internal addrspace(3) global i32 undef
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @k(ptr %p) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  store i32 %t, ptr addrspace(3) @s
+  ret void
+}
+"""
+DEBUG = """define ptx_kernel void @k(ptr %p) !dbg !3 {
+  store i32 1, ptr %p, !dbg !5
+  ret void, !dbg !5
+}
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2}
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, emissionKind: FullDebug)
+!1 = !DIFile(filename: "secret.cu", directory: "FOLDER")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = distinct !DISubprogram(name: "k", file: !1, line: 1, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+!4 = !DISubroutineType(types: !{})
+!5 = !DILocation(line: 1, column: 1, scope: !3)
+"""
+
+
+class Server:
+    def __init__(self, nvmini, *options):
+        self.process = subprocess.Popen([nvmini, "serve", "--port", "0", *options], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        self.port = int(self.address.rstrip("/").split(":")[-1]) if self.address else 0
+
+    def ask(self, method, path, body=None, **headers):
+        """(status, text, headers)"""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        text = answer.read().decode(errors="replace")
+        connection.close()
+        return answer.status, text, answer.headers
+
+    def job(self, path, body, **parameters):
+        status, text, _ = self.ask("POST", f"/{path}?{urllib.parse.urlencode(parameters)}", body)
+        return json.loads(text) if status == 200 else {"status": -2, "output": "", "messages": text, "limit": ""}
+
+    def raw(self, data, wait=15):
+        """The first line of the answer to these bytes; "" if the connection is closed without one."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as s:
+            try:
+                s.sendall(data)
+                answer = b""
+                while more := s.recv(65536):
+                    answer += more
+            except OSError:
+                pass
+        return answer.split(b"\r\n")[0].decode(errors="replace")
+
+    def children(self):
+        return subprocess.run(["pgrep", "-P", str(self.process.pid)], text=True, capture_output=True).stdout.split()
+
+    def stop(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, err
+
+
+class Count:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def expect(self, name, good, shown=""):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        if not good:
+            print(f"failed: {name}: {str(shown)[:600]}")
+
+
+def head(host, *lines):
+    return f"Host: {host}\r\n" + "".join(line + "\r\n" for line in lines) + "\r\n"
+
+
+def check_answers(c, s):
+    status, page, headers = s.ask("GET", "/")
+    c.expect("the page", status == 200 and "<title>nvmini playground" in page and "default-src 'none'" in headers["Content-Security-Policy"])
+    c.expect("the page loads nothing", "http://" not in page and "https://" not in page and "src=" not in page.replace("byId(\"page\").src =", ""))
+    status, text, headers = s.ask("HEAD", "/")
+    c.expect("HEAD has no body", status == 200 and text == "" and int(headers["Content-Length"]) == len(page.encode()))
+    choices = json.loads(s.ask("GET", "/choices")[1])
+    samples = sorted(os.path.basename(path)[:-5] for path in glob.glob(f"{ROOT}/samples/*.nvir"))
+    c.expect("the samples and CPUs", [x["name"] for x in choices["samples"]] == samples and "sm_90a" in choices["cpus"], choices["cpus"])
+    done = s.job("compile", STORE, cpu="sm_80", level="-O2")
+    c.expect("compile", done["status"] == 0 and ".target sm_80" in done["output"] and "st.u32" in done["output"], done)
+    done = s.job("compile", STORE, cpu="sm_80", options="--emit ir --ftz")
+    c.expect("compile with options", done["output"].startswith(("target", "define", ";")) or "define ptx_kernel" in done["output"], done)
+    done = s.job("compile", STORE.replace("i32 42", "i32 %no"), cpu="sm_80")
+    c.expect("errors have a place", done["status"] == 1 and "<stdin>:2:13: error: " in done["messages"], done)
+    done = s.job("explain", STORE)
+    c.expect("explain", done["status"] == 0 and done["output"].startswith("<!DOCTYPE html>"), done["messages"])
+    done = s.job("run", STORE, options="--arg buf:i32:1:zero --print 0")
+    c.expect("run", done["status"] == 0 and done["output"] == "42\n", done)
+    done = s.job("run", "; nvmini-run: --arg buf:i32:1:zero --print 0\n" + STORE)
+    c.expect("run as the text says", done["output"] == "42\n", done)
+    done = s.job("run", RACE, options="--block 64 --arg buf:i32:1:zero")
+    c.expect("findings", done["status"] == 1 and "race: kernel k" in done["messages"], done)
+
+
+def check_protocol(c, s):
+    own = f"127.0.0.1:{s.port}"
+    for name, request, wanted in (
+            ("an unknown path", f"GET /no HTTP/1.1\r\n{head(own)}", "404"),
+            ("a path outside", f"GET /../etc/passwd HTTP/1.1\r\n{head(own)}", "404"),
+            ("an unknown method", f"DELETE / HTTP/1.1\r\n{head(own)}", "405"),
+            ("GET of a job", f"GET /compile HTTP/1.1\r\n{head(own)}", "405"),
+            ("POST of the page", f"POST / HTTP/1.1\r\n{head(own, 'Content-Length: 0')}", "405"),
+            ("no length", f"POST /compile HTTP/1.1\r\n{head(own)}", "411"),
+            ("a chunked body", f"POST /compile HTTP/1.1\r\n{head(own, 'Transfer-Encoding: chunked')}0\r\n\r\n", "411"),
+            ("two lengths", f"POST /compile HTTP/1.1\r\n{head(own, 'Content-Length: 1', 'Content-Length: 2')}ab", "400"),
+            ("a negative length", f"POST /compile HTTP/1.1\r\n{head(own, 'Content-Length: -1')}", "400"),
+            ("a large body", f"POST /compile HTTP/1.1\r\n{head(own, 'Content-Length: 1048577')}", "413"),
+            ("a huge length", f"POST /compile HTTP/1.1\r\n{head(own, 'Content-Length: 99999999999999999999')}", "400"),
+            ("a large head", f"GET / HTTP/1.1\r\nX: {'x' * 20000}\r\n\r\n", "431"),
+            ("no protocol", "GET /\r\n\r\n", "400"),
+            ("another protocol", f"GET / HTTP/2.0\r\n{head(own)}", "505"),
+            ("a header without a name", f"GET / HTTP/1.1\r\n{head(own, ': x')}", "400"),
+            ("a NUL in the head", f"GET / HTTP/1.1\r\n{head(own, 'X: a' + chr(0) + 'b')}", "400"),
+            ("no host", "GET / HTTP/1.1\r\n\r\n", "403"),
+            ("two hosts", f"GET / HTTP/1.1\r\nHost: {own}\r\n{head(own)}", "400"),
+            ("another host", f"GET / HTTP/1.1\r\n{head('example.com')}", "403"),
+            ("a host that begins like ours", f"GET / HTTP/1.1\r\n{head('127.0.0.1.example.com')}", "403"),
+            ("another origin", f"POST /compile HTTP/1.1\r\n{head(own, 'Origin: http://example.com', 'Content-Length: 0')}", "403"),
+            ("another port as origin", f"POST /compile HTTP/1.1\r\n{head(own, 'Origin: http://127.0.0.1:1', 'Content-Length: 0')}", "403"),
+            ("no origin of a file", f"POST /compile HTTP/1.1\r\n{head(own, 'Origin: null', 'Content-Length: 0')}", "403"),
+            ("a query that is not valid", f"POST /compile?cpu=%zz HTTP/1.1\r\n{head(own, 'Content-Length: 0')}", "400"),
+            ("a NUL in the query", f"POST /compile?cpu=%00 HTTP/1.1\r\n{head(own, 'Content-Length: 0')}", "400"),
+            ("our own origin", f"POST /compile?cpu=sm_80 HTTP/1.1\r\n{head(own, 'Origin: http://' + own, 'Content-Length: 0')}", "200"),
+            ("localhost", f"GET / HTTP/1.1\r\n{head('localhost')}", "200"),
+            ("a client that waits to be asked", f"POST /compile?cpu=sm_80 HTTP/1.1\r\n{head(own, 'Expect: 100-continue', 'Content-Length: 1')}", "100")):
+        if wanted == "100":
+            with socket.create_connection(("127.0.0.1", s.port), timeout=15) as client:
+                client.sendall(request.encode())
+                first = client.recv(100).decode()
+        else:
+            first = s.raw(request.encode())
+        c.expect(f"{name}: {wanted}", first.startswith(f"HTTP/1.1 {wanted} "), first)
+
+
+def check_files(c, s, folder):
+    """No request reads or writes a file."""
+    with open(f"{folder}/secret.cu", "w", encoding="utf-8") as f:
+        f.write("the secret\n")
+    with open(f"{folder}/library.nvir", "w", encoding="utf-8") as f:
+        f.write("define i32 @secret() {\n  ret i32 7\n}\n")
+    before = sorted(os.listdir(folder))
+    for path, options in (("compile", f"--link {folder}/library.nvir"), ("compile", f"-o {folder}/out.ptx"),
+                          ("compile", f"--remarks-file {folder}/remarks.yaml"), ("run", f"--save 0:{folder}/saved"),
+                          ("run", f"--expect 0:{folder}/secret.cu"), ("explain", f"-o {folder}/pages/"), ("run", "--on gpu")):
+        done = s.job(path, STORE, options=f"{options} --arg buf:i32:1:zero" if path == "run" else options)
+        c.expect(f"{path} {options.split()[0]} is not available", done["status"] == 2 and "is not available here" in done["messages"], done)
+    done = s.job("compile", STORE, options=f"{folder}/secret.cu")
+    c.expect("no second file", done["status"] == 2 and "name a file" in done["messages"], done)
+    done = s.job("compile", STORE, options=f"@{folder}/secret.cu")
+    c.expect("no response file", done["status"] == 2 and "secret\n" not in done["output"] + done["messages"], done)
+    done = s.job("explain", DEBUG.replace("FOLDER", folder))
+    c.expect("no source file of a debug location", done["status"] == 0 and "the secret" not in done["output"], done["messages"])
+    for option, shown in ((f"--save 0:{folder}/saved", "cannot write"), (f"--expect 0:{folder}/secret.cu", "Too many open files")):
+        done = s.job("run", f"; nvmini-run: --arg buf:i32:1:zero {option}\n" + STORE)
+        c.expect(f"a file in the text's own launch: {option.split()[0]}", done["status"] != 0 and shown in done["messages"], done)
+    done = s.job("run", STORE, options=f"--arg buf:u8:file:{folder}/secret.cu --print 0")
+    c.expect("no file as argument", done["status"] != 0 and "116" not in done["output"], done)
+    c.expect("no file was made", sorted(os.listdir(folder)) == before, os.listdir(folder))
+
+
+def check_limits(c, nvmini):
+    s = Server(nvmini, "--seconds", "1")
+    began = time.monotonic()
+    done = s.job("run", ENDLESS, options="--arg buf:i32:1:zero")
+    c.expect("an endless kernel ends", done["limit"] == "time" and time.monotonic() - began < 20, done)
+    done = s.job("run", STORE, options="--arg buf:u8:100000000000:zero")
+    c.expect("a buffer beyond the memory", done["status"] != 0, done)
+    done = s.job("run", ENDLESS, options="--trace --arg buf:i32:1:zero")
+    c.expect("output ends", done["limit"] in ("output", "time") and len(done["messages"]) <= 16 << 20, done["limit"])
+    idle = [socket.create_connection(("127.0.0.1", s.port)) for _ in range(50)]
+    status, _, _ = s.ask("GET", "/")
+    c.expect("50 idle connections do not stop others", status == 200)
+    for connection in idle:
+        connection.close()
+    late = s.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n", 30)
+    c.expect("a request that does not end: 408", late.startswith("HTTP/1.1 408 "), late)
+    busy = [http.client.HTTPConnection("127.0.0.1", s.port, timeout=60) for _ in range(30)]
+    for connection in busy:
+        connection.request("POST", "/run?options=--arg+buf:i32:1:zero", ENDLESS)
+    answers = [connection.getresponse() for connection in busy]
+    kinds = sorted({answer.status for answer in answers})
+    refused = sum(answer.status == 503 for answer in answers)
+    c.expect("30 jobs at once: 4 run, 16 wait, the others are refused", kinds == [200, 503] and 6 <= refused <= 14, (kinds, refused))
+    for answer in answers:
+        answer.read()
+    c.expect("no process is left", not s.children(), s.children())
+    job = http.client.HTTPConnection("127.0.0.1", s.port, timeout=60)
+    job.request("POST", "/run?options=--arg+buf:i32:1:zero", ENDLESS)
+    time.sleep(0.3)
+    status, err = s.stop()
+    c.expect("SIGTERM with a job running: exit status 0", status == 0 and err == "", (status, err))
+
+
+def check_hostile(c, s):
+    """Mutations of valid requests; afterwards the server answers as before and has no processes."""
+    chance = random.Random(1)
+    text = f"; nvmini-run: --arg buf:i32:1:zero --print 0\n{STORE}"
+    seeds = [f"POST /{path}?cpu=sm_90&level=-O2&options={options} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode()
+             for path, options in (("compile", "--emit+ir"), ("run", "--stats"), ("explain", ""))]
+    strange = [b"\0", b"\r\n\r\n", b"%", b"\xff" * 40, b"Content-Length: 5\r\n", b"A" * 3000, b"--", b"@", b"!0 = ", b"2147483648", b" " * 100]
+    answered, slowest = 0, 0
+    for _ in range(HOSTILE_REQUESTS):
+        data = bytearray(chance.choice(seeds))
+        for _ in range(chance.randrange(1, 6)):
+            at = chance.randrange(len(data))
+            kind = chance.randrange(4)
+            if kind == 0:
+                data[at] = chance.randrange(256)
+            elif kind == 1:
+                del data[at:at + chance.randrange(1, 30)]
+            elif kind == 2:
+                data[at:at] = chance.choice(strange)
+            else:
+                data[at:at] = data[at:at + chance.randrange(1, 200)]
+        began = time.monotonic()
+        with socket.create_connection(("127.0.0.1", s.port), timeout=30) as client:
+            client.settimeout(30)
+            try:
+                client.sendall(bytes(data))
+                client.shutdown(socket.SHUT_WR)
+                answered += client.recv(9) == b"HTTP/1.1 "
+            except OSError:
+                pass
+        slowest = max(slowest, time.monotonic() - began)
+    c.expect(f"{HOSTILE_REQUESTS} hostile requests: none takes longer than its limits", slowest < 25, slowest)
+    c.expect("most of them are answered", answered > HOSTILE_REQUESTS / 2, answered)
+    c.expect("the server still works", s.job("run", STORE, options="--arg buf:i32:1:zero --print 0")["output"] == "42\n")
+    c.expect("no process is left after them", not s.children(), s.children())
+
+
+def check_command(c, nvmini):
+    for arguments, status, shown in ((("--port", "70000"), 2, "'70000' is not a number"), (("--port", "x"), 2, "'x' is not a number"),
+                                     (("--bind", "nowhere"), 1, "'nowhere' is not an address"), (("--seconds", "0x"), 2, "is not a number")):
+        r = subprocess.run([nvmini, "serve", *arguments], text=True, capture_output=True, timeout=30)
+        c.expect(f"serve {' '.join(arguments)}: exit status {status}", r.returncode == status and shown in r.stderr, r.stderr)
+    s = Server(nvmini)
+    r = subprocess.run([nvmini, "serve", "--port", str(s.port)], text=True, capture_output=True, timeout=30)
+    c.expect("a port in use: exit status 1", r.returncode == 1 and "in use" in r.stderr, r.stderr)
+    c.expect("SIGINT: exit status 0, nothing on standard error", s.stop(signal.SIGINT) == (0, ""))
+    s = Server(nvmini, "--bind", "0.0.0.0")
+    c.expect("another address: a warning", "other machines" in s.stop()[1])
+
+
+def check_browser(c, nvmini):
+    sys.path.insert(0, f"{ROOT}/runtime-tests/explain")
+    import page_test
+    program = next((p for p in map(shutil.which, page_test.BROWSERS) if p), None)
+    if not program:
+        print("   Chromium is not installed: the page is skipped")
+        c.skipped += 1
+        return
+    s, browser = Server(nvmini), page_test.Browser(program, False)
+
+    def until(expression):
+        end = time.monotonic() + 20
+        while not browser.evaluate(expression):
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+        return True
+    done = 'document.getElementById("status").textContent === "done"'
+    browser.open(s.address)
+    c.expect("the page compiles its sample", until(f'{done} && document.getElementById("output").textContent.includes(".entry saxpy")'))
+    browser.evaluate('document.getElementById("tab-run").focus()')
+    browser.press("Enter")
+    c.expect("run by keyboard", until('document.getElementById("output").textContent === "1.0 3.0 5.0 7.0 9.0 11.0 13.0 15.0\\n" || '
+                                      f'({done} && tab === "run")'))
+    browser.evaluate('document.getElementById("tab-explain").focus()')
+    browser.press("Enter")
+    c.expect("explain shows its page", until(f'{done} && !document.getElementById("page").hidden'))
+    browser.evaluate('(() => { choose("compile"); const t = document.getElementById("text"); t.value = t.value.replace("fadd", "fsad"); t.dispatchEvent(new Event("input")); })()')
+    c.expect("an error marks its line", until('document.querySelectorAll("#lines .bad").length === 1'))
+    state = browser.evaluate("location.hash")
+    browser.evaluate('document.documentElement.dataset.ready = ""')
+    browser.open(s.address + state)
+    c.expect("the address restores the text", until('document.getElementById("text").value.includes("fsad")'))
+    errors = [error for error in browser.errors() if s.address not in error]
+    c.expect("no error in the console", not errors, errors)
+    s.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
+    parser.add_argument("--browser", action="store_true")
+    options = parser.parse_args()
+    c = Count()
+    with tempfile.TemporaryDirectory() as folder:
+        s = Server(options.nvmini)
+        check_answers(c, s)
+        check_protocol(c, s)
+        check_files(c, s, folder)
+        check_hostile(c, s)
+        status, err = s.stop()
+        c.expect("SIGTERM: exit status 0, nothing on standard error", (status, err) == (0, ""), (status, err))
+    check_limits(c, options.nvmini)
+    check_command(c, options.nvmini)
+    if options.browser:
+        check_browser(c, options.nvmini)
+    print(f"serve: {c.passed} passed, {c.failed} failed" + (f", {c.skipped} skipped" if c.skipped else ""))
+    return 1 if c.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
