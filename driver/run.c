@@ -240,9 +240,9 @@ static bool is_traced_thread_launched(const struct run *r) {
   if (l->trace_block < blocks && l->trace_thread < threads) return true;
   fprintf(stderr,
           "nvmini: error: option '--trace': thread %u of block %llu is not launched; the grid has "
-          "%llu blocks of %llu threads\n",
-          (unsigned)l->trace_thread, (unsigned long long)l->trace_block,
-          (unsigned long long)blocks, (unsigned long long)threads);
+          "%llu block%s of %llu thread%s\n",
+          (unsigned)l->trace_thread, (unsigned long long)l->trace_block, (unsigned long long)blocks,
+          blocks == 1 ? "" : "s", (unsigned long long)threads, threads == 1 ? "" : "s");
   return false;
 }
 
