@@ -119,7 +119,7 @@ GENERATES_reference := reference.inc
 GENERATOR_course := tools/gen/gen_course.c $(sort $(wildcard driver/course/*.nvir))
 GENERATES_course := course.inc
 GENERATOR_serve := tools/gen/gen_serve.c driver/serve/page.html $(sort $(wildcard samples/*.nvir))
-GENERATES_serve := serve.inc
+GENERATES_serve := serve_page.inc serve_samples.inc
 
 # A generator without its source or table is left out.
 present = $(if $(word 2,$(wildcard $(GENERATOR_$1))),$1)

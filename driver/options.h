@@ -48,6 +48,9 @@ struct options {
   int operand_count;
   struct option_given given[OPTIONS_MAX_GIVEN]; /* in order */
   int given_count;
+  /* Of a request of the playground: EXIT_DONE if it may have these options. Also for the options
+   * in lines `nvmini-run:`. NULL: there is nothing to check. */
+  int (*check)(const struct options *o);
 };
 
 /* Parses the command line. Returns EXIT_DONE, or EXIT_USAGE after an error message with a spelling

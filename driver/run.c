@@ -52,8 +52,10 @@ static const struct options *own_options(struct run *r, const struct options *o)
   words[2] = (char *)(uintptr_t)r->path;
   int count = header_words(r, words, 3);
   if (count == 3) return o;
-  if (options_parse(own, count, words) != EXIT_DONE || native_resolve(own) != EXIT_DONE)
-    return NULL;
+  if (options_parse(own, count, words) != EXIT_DONE) return NULL;
+  own->check = o->check;
+  if (o->check && o->check(own) != EXIT_DONE) return NULL;
+  if (native_resolve(own) != EXIT_DONE) return NULL;
   for (int i = 0; i < o->given_count; i++)
     if (!options_add(own, o->given[i])) return NULL;
   return own;

@@ -513,11 +513,15 @@ def step_lsp():
 
 
 def step_serve():
-    """nvmini serve: answers, limits, hostile requests, no file is seen; default and ASan build; the page in Chromium"""
+    """nvmini serve: answers, limits, processes, 100 hostile requests (1000 in CI), no file is seen; default and ASan build; the page in Chromium"""
     if not make("asan", "all"):
         return Count(failed=1)
-    return (run_counted("serve", "runtime-tests/serve/check_serve.py", 600, "--browser") +
-            run_counted("serve", "runtime-tests/serve/check_serve.py", 600, "--nvmini", "build/asan/nvmini"))
+    count, requests = Count(), "1000" if os.environ.get("CI") else "100"
+    for nvmini in ("build/nvmini", "build/asan/nvmini"):
+        browser = ["--browser"] if nvmini == "build/nvmini" else []
+        count += run_counted("serve", "runtime-tests/serve/check_serve.py", 600, "--nvmini", nvmini, *browser)
+        count += run_counted("hostile", "runtime-tests/serve/hostile.py", 1800, "--nvmini", nvmini, "--count", requests)
+    return count
 
 
 def step_libnvvm():

@@ -49,7 +49,7 @@ FOLDER_OF = {
     "nvptx_tables.h": "target", "nvptx_tables.inc": "target",
     "intrinsics.h": "ir", "intrinsics.inc": "support",  # has parts for ir, ptx and codegen
     "combine.inc": "opt", "mathlib.inc": "mathlib",
-    "identity.h": "driver", "explain_page.inc": "driver", "reference.inc": "driver", "course.inc": "driver", "serve.inc": "driver", "ptx_ops.h": "ptx", "ptx_ops.inc": "ptx", "ptx_parser.h": "ptx",
+    "identity.h": "driver", "explain_page.inc": "driver", "reference.inc": "driver", "course.inc": "driver", "serve_page.inc": "driver", "serve_samples.inc": "driver", "ptx_ops.h": "ptx", "ptx_ops.inc": "ptx", "ptx_parser.h": "ptx",
 }
 # Memory, strings, arithmetic: nothing that prints, exits, opens, depends on the locale or keeps
 # state. malloc and its kin are only in the default allocator of support/arena.c; qsort is stable on

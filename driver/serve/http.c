@@ -26,7 +26,7 @@ static struct nvm_text take_until(struct nvm_text *rest, char c) {
 
 static struct nvm_text trimmed(struct nvm_text t) {
   while (t.length && (*t.bytes == ' ' || *t.bytes == '\t')) t.bytes++, t.length--;
-  while (t.length && strchr(" \t\r", t.bytes[t.length - 1])) t.length--;
+  while (t.length && strchr(" \t", t.bytes[t.length - 1])) t.length--;
   return t;
 }
 
@@ -48,18 +48,32 @@ static int read_length(struct nvm_text value, struct body_facts *body) {
   return HTTP_OK;
 }
 
+/* A name is a token (RFC 9110, 5.6.2): a blank, which a continued line begins with, is none. */
+static bool is_token(struct nvm_text t) {
+  static const char others[] = "!#$%&'*+-.^_`|~";
+  for (size_t i = 0; i < t.length; i++) {
+    char c = t.bytes[i];
+    bool right = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 (c != '\0' && strchr(others, c));
+    if (!right) return false;
+  }
+  return t.length > 0;
+}
+
 static int read_header(struct nvm_text line, struct http_request *r, struct body_facts *body) {
   struct nvm_text value = line, name = take_until(&value, ':');
-  if (name.length == line.length || name.length == 0) return 400;
-  if (memchr(name.bytes, ' ', name.length)) return 400;
+  if (name.length == line.length || !is_token(name)) return 400;
   value = trimmed(value);
   if (is_header(name, "content-length")) return read_length(value, body);
   if (is_header(name, "transfer-encoding")) body->is_coded = true;
   if (is_header(name, "host")) {
-    if (r->host.length) return 400;
-    r->host = value;
+    if (r->has_host) return 400;
+    r->host = value, r->has_host = true;
   }
-  if (is_header(name, "origin")) r->origin = value;
+  if (is_header(name, "origin")) {
+    if (r->has_origin) return 400;
+    r->origin = value, r->has_origin = true;
+  }
   if (is_header(name, "expect")) r->expects_continue = is_header(value, "100-continue");
   return HTTP_OK;
 }
@@ -86,8 +100,9 @@ static int read_head(struct nvm_text head, struct http_request *r, struct body_f
   int status = HTTP_OK;
   bool first = true;
   while (head.length && status == HTTP_OK) {
-    struct nvm_text line = trimmed(take_until(&head, '\n'));
-    if (memchr(line.bytes, '\0', line.length)) return 400;
+    struct nvm_text line = take_until(&head, '\n');
+    if (line.length == 0 || line.bytes[--line.length] != '\r') return 400;
+    if (memchr(line.bytes, '\0', line.length) || memchr(line.bytes, '\r', line.length)) return 400;
     if (first) status = read_first_line(line, r);
     else if (line.length) status = read_header(line, r, body);
     first = false;
@@ -159,17 +174,17 @@ static bool is_host(struct nvm_text host, const char *name) {
   return true;
 }
 
-bool http_is_own(const struct http_request *r, const char *address) {
+bool http_is_own(const struct http_request *r, const char *local) {
   char bracketed[80];
-  snprintf(bracketed, sizeof bracketed, "[%s]", address);
-  const char *const names[] = {"127.0.0.1", "localhost", "[::1]", address, bracketed};
+  snprintf(bracketed, sizeof bracketed, "[%s]", local);
+  const char *const names[] = {"127.0.0.1", "localhost", "[::1]", local, bracketed};
   bool known = false;
   for (size_t k = 0; k < sizeof names / sizeof *names; k++)
     known = known || is_host(r->host, names[k]);
   if (!known) return false;
   static const char scheme[] = "http://";
   struct nvm_text origin = r->origin;
-  if (origin.length == 0) return true;
+  if (!r->has_origin) return true;
   if (!text_begins(origin, scheme)) return false;
   origin.bytes += strlen(scheme), origin.length -= strlen(scheme);
   return origin.length == r->host.length &&

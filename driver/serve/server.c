@@ -4,9 +4,7 @@
  * deadline: a request, a job, an answer. */
 #define _DEFAULT_SOURCE
 
-#include "driver/commands.h"
 #include "driver/serve/serve.h"
-#include "support/json.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "serve.inc"
+#include "serve_page.inc"
 
 enum {
   MAX_CONNECTIONS = 64,
@@ -32,6 +30,7 @@ enum {
   LONGEST_WAIT_MS = 1000, /* for a signal that arrived just before poll() */
   PIECE = 1 << 16,
   OUTPUT_BYTES = 16 << 20,
+  MAX_UNSENT_BYTES = 64 << 20,
   MEMORY_BYTES = 1 << 29,
 };
 
@@ -42,6 +41,7 @@ struct connection {
   int fd;
   uint64_t deadline; /* ms; of reading, the job, writing, or closing */
   uint64_t order;    /* of WAITING: the least is next */
+  char local[64];    /* the address of this machine that the client used */
   struct arena arena; /* of its bytes and answer */
   struct textbuf in, out;
   size_t sent;
@@ -55,6 +55,7 @@ struct server {
   int listener;
   struct job_limits limits;
   uint64_t orders;
+  uint64_t accepts_after; /* ms */
   struct connection connections[MAX_CONNECTIONS];
 };
 
@@ -95,39 +96,10 @@ static void answer_error(struct connection *c, int status) {
 
 /* ---- Requests that need no job ---- */
 
-static void put_cpus(struct json_writer *w) {
-  char *names = NULL;
-  size_t length = 0;
-  FILE *list = open_memstream(&names, &length);
-  json_key(w, "cpus"), json_array(w);
-  if (list) {
-    targets_cpu_names(list);
-    fclose(list);
-    for (char *name = strtok(names, " \n"); name; name = strtok(NULL, " \n")) json_puts(w, name);
-    free(names);
-  }
-  json_array_end(w);
-}
-
-/* The CPUs and the samples, `NAME\0TEXT\0` each. */
 static void answer_choices(struct connection *c) {
   struct textbuf text;
-  struct json_writer w;
   textbuf_init(&text, &c->arena);
-  json_begin(&w, &text, false);
-  json_object(&w);
-  put_cpus(&w);
-  json_key(&w, "samples"), json_array(&w);
-  for (const char *at = (const char *)serve_samples; *at != '\0';) {
-    json_object(&w);
-    json_key(&w, "name"), json_puts(&w, at);
-    at += strlen(at) + 1;
-    json_key(&w, "text"), json_puts(&w, at);
-    at += strlen(at) + 1;
-    json_object_end(&w);
-  }
-  json_array_end(&w);
-  json_object_end(&w);
+  choices_write(&text);
   answer(c, 200, "application/json", (struct nvm_text){text.bytes, text.length});
 }
 
@@ -137,17 +109,9 @@ static bool is(struct nvm_text t, const char *word) {
 
 /* ---- Jobs ---- */
 
-static const struct {
-  const char *path;
-  enum command command;
-} job_paths[] = {
-    {"/compile", COMMAND_COMPILE}, {"/explain", COMMAND_EXPLAIN}, {"/run", COMMAND_RUN}};
-enum { JOB_PATHS = sizeof job_paths / sizeof *job_paths };
-
-static int job_path(struct nvm_text path) {
-  int k = 0;
-  while (k < JOB_PATHS && !is(path, job_paths[k].path)) k++;
-  return k;
+/* The command of `/compile` and the like; COMMAND_COUNT: not one. */
+static enum command command_of(struct nvm_text path) {
+  return request_command((struct nvm_text){path.bytes + 1, path.length - 1});
 }
 
 static int count_of(const struct server *s, enum state state) {
@@ -157,12 +121,12 @@ static int count_of(const struct server *s, enum state state) {
 }
 
 static void start_job(struct server *s, struct connection *c) {
-  struct job_request r = {.command = job_paths[job_path(c->request.path)].command,
-                          .cpu = http_parameter(&c->arena, &c->request, "cpu"),
-                          .level = http_parameter(&c->arena, &c->request, "level"),
-                          .options = http_parameter(&c->arena, &c->request, "options"),
+  struct job_request r = {.request = {.command = command_of(c->request.path),
+                                      .cpu = http_parameter(&c->arena, &c->request, "cpu"),
+                                      .level = http_parameter(&c->arena, &c->request, "level"),
+                                      .options = http_parameter(&c->arena, &c->request, "options")},
                           .text = c->request.body};
-  if (!r.cpu || !r.level || !r.options) {
+  if (!r.request.cpu || !r.request.level || !r.request.options) {
     answer_error(c, 400);
   } else if (!job_start(&c->job, &r, &s->limits)) {
     answer_error(c, 503);
@@ -172,9 +136,18 @@ static void start_job(struct server *s, struct connection *c) {
   }
 }
 
-/* Starts the jobs that wait, the oldest first, while there are places. */
+/* The bytes of answers that clients have not taken yet. */
+static size_t unsent_bytes(const struct server *s) {
+  size_t bytes = 0;
+  for (int k = 0; k < MAX_CONNECTIONS; k++)
+    if (s->connections[k].state == WRITING) bytes += s->connections[k].out.length;
+  return bytes;
+}
+
+/* Starts the jobs that wait, the oldest first, while there are places, and memory for answers. */
 static void start_jobs(struct server *s) {
   for (int places = MAX_JOBS - count_of(s, RUNNING); places > 0; places--) {
+    if (unsent_bytes(s) > MAX_UNSENT_BYTES) return;
     struct connection *next = NULL;
     for (int k = 0; k < MAX_CONNECTIONS; k++) {
       struct connection *c = &s->connections[k];
@@ -185,12 +158,16 @@ static void start_jobs(struct server *s) {
   }
 }
 
+/* The texts of the job are copied several times, so they have an arena of their own. */
 static void end_job(struct connection *c) {
   struct textbuf text;
-  textbuf_init(&text, &c->arena);
+  struct arena arena;
+  arena_init(&arena, nvm_default_allocator);
+  textbuf_init(&text, &arena);
   job_finish(&c->job, &text);
-  if (c->arena.failed) answer_error(c, 500);
+  if (arena.failed) answer_error(c, 500);
   else answer(c, 200, "application/json", (struct nvm_text){text.bytes, text.length});
+  arena_free(&arena);
 }
 
 /* ---- Requests ---- */
@@ -200,19 +177,20 @@ static void route(struct server *s, struct connection *c) {
   bool gets = is(r->method, "GET") || is(r->method, "HEAD"), posts = is(r->method, "POST");
   if (!gets && !posts) {
     answer_error(c, 405);
-  } else if (!http_is_own(r, s->address)) {
+  } else if (!http_is_own(r, c->local)) {
     answer_error(c, 403);
   } else if (is(r->path, "/") && gets) {
     answer(c, 200, "text/html; charset=utf-8", text_of((const char *)serve_page));
   } else if (is(r->path, "/choices") && gets) {
     answer_choices(c);
-  } else if (job_path(r->path) < JOB_PATHS && posts) {
+  } else if (command_of(r->path) < COMMAND_COUNT && posts) {
     bool has_room = count_of(s, WAITING) < MAX_WAITING;
     if (!has_room) return answer_error(c, 503);
     c->state = WAITING;
     c->order = s->orders++;
   } else {
-    bool exists = is(r->path, "/") || is(r->path, "/choices") || job_path(r->path) < JOB_PATHS;
+    bool exists =
+        is(r->path, "/") || is(r->path, "/choices") || command_of(r->path) < COMMAND_COUNT;
     answer_error(c, exists ? 405 : 404);
   }
 }
@@ -231,20 +209,33 @@ static void look_at_request(struct server *s, struct connection *c) {
 
 static void close_connection(struct connection *c) {
   if (c->state == FREE) return;
-  if (c->state == RUNNING) {
-    struct textbuf unread;
-    job_kill(&c->job);
-    textbuf_init(&unread, &c->arena);
-    job_finish(&c->job, &unread);
-  }
+  if (c->state == RUNNING) job_drop(&c->job);
   close(c->fd);
   arena_free(&c->arena);
   c->state = FREE;
 }
 
+/* The address that the socket is bound to, without a port; an IPv4 address in an IPv6 socket is
+ * written as such. The port if `port` is not NULL. */
+static void read_address(int fd, char *address, size_t room, char port[8]) {
+  static const char mapped[] = "::ffff:";
+  struct sockaddr_storage bound;
+  socklen_t length = sizeof bound;
+  *address = '\0';
+  if (port) *port = '\0';
+  if (getsockname(fd, (struct sockaddr *)&bound, &length) != 0) return;
+  getnameinfo((struct sockaddr *)&bound, length, address, (socklen_t)room, port, port ? 8 : 0,
+              NI_NUMERICHOST | NI_NUMERICSERV);
+  if (strncmp(address, mapped, strlen(mapped)) == 0 && strchr(address, '.'))
+    memmove(address, address + strlen(mapped), strlen(address + strlen(mapped)) + 1);
+}
+
 static void accept_connection(struct server *s) {
   int fd = accept(s->listener, NULL, NULL), k = 0;
-  if (fd < 0) return;
+  if (fd < 0) {
+    s->accepts_after = now_ms() + CLOSE_MS; /* such as no more files: not again at once */
+    return;
+  }
   while (k < MAX_CONNECTIONS && s->connections[k].state != FREE) k++;
   if (k == MAX_CONNECTIONS) {
     close(fd);
@@ -254,6 +245,7 @@ static void accept_connection(struct server *s) {
   fcntl(fd, F_SETFD, FD_CLOEXEC);
   struct connection *c = &s->connections[k];
   *c = (struct connection){.state = READING, .fd = fd, .deadline = now_ms() + READ_MS};
+  read_address(fd, c->local, sizeof c->local, NULL);
   arena_init(&c->arena, nvm_default_allocator);
   textbuf_init(&c->in, &c->arena);
   textbuf_init(&c->out, &c->arena);
@@ -290,6 +282,7 @@ static void write_answer(struct connection *c) {
   if (c->sent == c->out.length) start_closing(c);
 }
 
+/* What follows a request is not read; its end says that nobody waits for the answer. */
 static void discard(struct connection *c) {
   char piece[PIECE];
   ssize_t n;
@@ -321,17 +314,13 @@ static int watch(struct watched *w, int fd, short events) {
   return (int)w->count++;
 }
 
-/* While a job waits or runs only an error of the connection is of interest. */
-static short events_of(enum state state) {
-  if (state == WAITING || state == RUNNING) return 0;
-  return state == WRITING ? POLLOUT : POLLIN;
-}
+static short events_of(enum state state) { return state == WRITING ? POLLOUT : POLLIN; }
 
 /* Returns the least deadline. */
 static uint64_t watch_all(struct server *s, struct watched *w) {
   uint64_t least = UINT64_MAX;
   w->count = 0;
-  watch(w, s->listener, POLLIN);
+  watch(w, s->listener, now_ms() < s->accepts_after ? 0 : POLLIN);
   for (int k = 0; k < MAX_CONNECTIONS; k++) {
     struct connection *c = &s->connections[k];
     w->socket[k] = w->job[k] = -1;
@@ -347,8 +336,7 @@ static void serve_connection(struct server *s, struct connection *c, bool socket
   if (c->state == RUNNING && job) end_job(c);
   else if (socket && c->state == READING) read_request(s, c);
   else if (socket && c->state == WRITING) write_answer(c);
-  else if (socket && c->state == CLOSING) discard(c);
-  else if (socket && c->state != FREE) close_connection(c);
+  else if (socket && c->state != FREE) discard(c);
   if (c->state != FREE && c->state != WAITING && now_ms() >= c->deadline) pass_deadline(c);
 }
 
@@ -375,13 +363,15 @@ static void serve(struct server *s) {
 
 /* ---- Start ---- */
 
-static bool read_number(const struct options *o, enum option_id id, uint64_t most, uint64_t *out) {
+static bool read_number(const struct options *o, enum option_id id, uint64_t least, uint64_t most,
+                        uint64_t *out) {
   const char *text = options_value(o, id);
   char *end;
   *out = strtoul(text, &end, 10);
-  if (*text >= '0' && *text <= '9' && *end == '\0' && *out <= most) return true;
-  fprintf(stderr, "nvmini: error: option '%s': '%s' is not a number up to %llu\n",
-          options_name(id), text, (unsigned long long)most);
+  if (*text >= '0' && *text <= '9' && *end == '\0' && *out >= least && *out <= most)
+    return true;
+  fprintf(stderr, "nvmini: error: option '%s': '%s' is not a number from %llu to %llu\n",
+          options_name(id), text, (unsigned long long)least, (unsigned long long)most);
   return false;
 }
 
@@ -407,12 +397,9 @@ static int open_listener(const char *address, const char *port) {
 }
 
 static void announce(const struct server *s) {
-  struct sockaddr_storage bound;
-  socklen_t length = sizeof bound;
-  char port[16] = "";
+  char address[64], port[8];
   bool is_v6 = strchr(s->address, ':') != NULL;
-  if (getsockname(s->listener, (struct sockaddr *)&bound, &length) == 0)
-    getnameinfo((struct sockaddr *)&bound, length, NULL, 0, port, sizeof port, NI_NUMERICSERV);
+  read_address(s->listener, address, sizeof address, port);
   printf("http://%s%s%s:%s/\n", is_v6 ? "[" : "", s->address, is_v6 ? "]" : "", port);
   fflush(stdout);
 }
@@ -421,6 +408,7 @@ static void catch_signals(void) {
   struct sigaction action = {.sa_handler = stop};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGHUP, &action, NULL);
   signal(SIGPIPE, SIG_IGN);
 }
 
@@ -430,8 +418,8 @@ int serve_command(const struct options *o) {
   if (!s) return EXIT_REFUSED;
   s->address = options_value(o, OPTION_BIND);
   s->limits = (struct job_limits){.memory_bytes = MEMORY_BYTES, .output_bytes = OUTPUT_BYTES};
-  bool right = read_number(o, OPTION_PORT, 65535, &port) &&
-               read_number(o, OPTION_SECONDS, 3600, &s->limits.seconds);
+  bool right = read_number(o, OPTION_PORT, 0, 65535, &port) &&
+               read_number(o, OPTION_SECONDS, 1, 3600, &s->limits.seconds);
   s->listener = right ? open_listener(s->address, options_value(o, OPTION_PORT)) : -1;
   int status = !right ? EXIT_USAGE : s->listener < 0 ? EXIT_REFUSED : EXIT_DONE;
   if (status == EXIT_DONE) {

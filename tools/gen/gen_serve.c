@@ -1,15 +1,15 @@
 /* The page and the samples of `nvmini serve` as C arrays: `gen_serve PAGE SAMPLE... OUTDIR` writes
- * OUTDIR/serve.inc: serve_page, and serve_samples with a name, a NUL, a text and a NUL for each. */
+ * OUTDIR/serve_page.inc and OUTDIR/serve_samples.inc, with a name, a NUL, a text and a NUL for each
+ * sample. */
 #include "tools/gen/gen_table.h"
 
 #include <string.h>
 
 static struct gen_text page, samples;
 
-static void write_arrays(FILE *out) {
-  gen_write_array(out, "serve_page", &page);
-  gen_write_array(out, "serve_samples", &samples);
-}
+static void write_page(FILE *out) { gen_write_array(out, "serve_page", &page); }
+
+static void write_samples(FILE *out) { gen_write_array(out, "serve_samples", &samples); }
 
 int main(int argc, char **argv) {
   if (argc < 3) gen_fail("usage: gen_serve PAGE SAMPLE... OUTDIR");
@@ -23,6 +23,7 @@ int main(int argc, char **argv) {
     gen_add_bytes(&samples, text, strlen(text) + 1);
   }
   gen_add_bytes(&samples, "", 1); /* an empty name ends them */
-  static const struct generator generator = {.files = {{"serve.inc", write_arrays}}};
+  static const struct generator generator = {
+      .files = {{"serve_page.inc", write_page}, {"serve_samples.inc", write_samples}}};
   return gen_write_files(argv[argc - 1], &generator);
 }
