@@ -2,7 +2,8 @@
 #
 # All outputs are under build/. Generated sources are in build/gen, shared by all variants; each
 # variant has its own folder of objects and programs: build/ itself for the default variant, and
-# build/release, build/checking, build/asan, build/tsan, build/fuzz (make VARIANT=asan).
+# build/release, build/checking, build/asan, build/tsan, build/fuzz (make VARIANT=asan), and
+# build/wasm-objects, from which `make wasm` makes build/wasm.
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -46,9 +47,13 @@ FLAGS_asan := $(SANITIZE) -DNVM_CHECKING -fsanitize=address,undefined -fno-sanit
 FLAGS_tsan := $(SANITIZE) -DNVM_CHECKING -fsanitize=thread
 FLAGS_fuzz = $(FLAGS_asan) $(FUZZ_INSTRUMENT)
 FLAGS_afl := $(SANITIZE) -DNVM_CHECKING
-ifeq ($(filter $(VARIANT),default release checking asan tsan fuzz afl),)
-$(error VARIANT is one of default, release, checking, asan, tsan, fuzz, afl; not '$(VARIANT)')
+FLAGS_wasm := -Os -DNDEBUG
+ifeq ($(filter $(VARIANT),default release checking asan tsan fuzz afl wasm),)
+$(error VARIANT is one of default, release, checking, asan, tsan, fuzz, afl, wasm; not '$(VARIANT)')
 endif
+
+# Of generators: what they write does not depend on the variant.
+HOST_CC := $(CC)
 
 ifeq ($(VARIANT),fuzz)
 # A clang with libFuzzer if there is one, else $(CC) with the runner of runtime-tests/fuzz/main.c.
@@ -66,6 +71,12 @@ override CC := afl-clang-fast
 FUZZ_ENGINE := -fsanitize=fuzzer
 endif
 
+# WebAssembly, for `make wasm` alone.
+ifeq ($(VARIANT),wasm)
+override CC := emcc
+override AR := emar
+endif
+
 # Link-time optimization of the release command, where the compiler is gcc: 8 % less run time for
 # twice the build time. Its objects also hold ordinary code, for the libraries. `make release LTO=`
 # builds without.
@@ -78,11 +89,11 @@ LTO_LINK := $(if $(LTO),-flto=auto)
 NO_LTO := $(if $(LTO),-fno-lto)
 
 G := build/gen
-B := $(if $(filter default,$(VARIANT)),build,build/$(VARIANT))
+B := $(if $(filter default,$(VARIANT)),build,build/$(VARIANT:wasm=wasm-objects))
 
 NVM_CPPFLAGS := -D_POSIX_C_SOURCE=200809L -I. -Iinclude -I$G
 NVM_WARNINGS := -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror)
-NVM_CFLAGS = -std=c11 $(NVM_CPPFLAGS) $(NVM_WARNINGS) $(FLAGS_$(VARIANT)) -fPIC -fvisibility=hidden \
+NVM_CFLAGS = -std=c11 $(NVM_CPPFLAGS) $(NVM_WARNINGS) $(FLAGS_$(VARIANT)) $(if $(filter wasm,$(VARIANT)),,-fPIC) -fvisibility=hidden \
   -ffunction-sections -fdata-sections $(CFLAGS)
 # What bison and re2c write is theirs: their style is not our warnings' business.
 GENERATED_CFLAGS := -Wno-switch-enum -Wno-unused -Wno-sign-compare -Wno-implicit-fallthrough
@@ -92,7 +103,7 @@ GENERATED_CFLAGS := -Wno-switch-enum -Wno-unused -Wno-sign-compare -Wno-implicit
 LIBRARY_FOLDERS := support ir target analysis frontend frontend/bitcode mathlib ptx \
   opt opt/scalar opt/memory opt/cfg opt/loop opt/interprocedural opt/gpu opt/vectorize codegen sim sim/machine sim/ptx sim/ir api
 LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),$(wildcard $d/*.c))
-DRIVER_SOURCES := $(wildcard driver/*.c driver/*/*.c)
+DRIVER_SOURCES := $(filter-out driver/serve/wasm.c,$(wildcard driver/*.c driver/*/*.c))
 COMPAT_SOURCES := $(wildcard compat/*.c)
 
 # ---- Generators: NAME folder table, then the files they write into build/gen ---------------------
@@ -181,6 +192,7 @@ help:
 	@echo 'make lint           layers, writable globals, exports, names, circles, lengths, columns, prototypes'
 	@echo 'make lines          lines of each folder, and of the core'
 	@echo 'make format         clang-format over the sources that git says are changed'
+	@echo 'make wasm           build/wasm: `nvmini serve` as static files, without a server (needs emscripten)'
 	@echo 'make install        into PREFIX ($(PREFIX)) and LIBDIR, below DESTDIR if set; also: uninstall'
 	@echo 'make dist           build/$(DIST).tar.gz: the sources of the last commit, always the same bytes'
 	@echo 'make docs           the reference pages that are made from tables, into build/docs'
@@ -204,7 +216,7 @@ GENERATOR_FLAGS := -std=c11 -O1 -D_POSIX_C_SOURCE=200809L -I. -Wall -Wextra
 define generator_rules
 $G/bin/gen_$1: $(wildcard $(patsubst %.c,%*.c,$(word 1,$(GENERATOR_$1)))) target/requirement.c tools/gen/gen_table.c | $G/bin
 	@echo '  GEN $$@'
-	$$(Q)$$(CC) $$(GENERATOR_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$(filter %.c,$$^)
+	$$(Q)$$(HOST_CC) $$(GENERATOR_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$(filter %.c,$$^)
 $G/$1.stamp: $G/bin/gen_$1 $(wordlist 2,99,$(GENERATOR_$1))
 	@echo '  RUN gen_$1'
 	$$(Q)$G/bin/gen_$1 $(wordlist 2,99,$(GENERATOR_$1)) $G
@@ -237,7 +249,7 @@ $(eval $(call grammar_rules,ptx,ptx_parser,ptx_lexer))
 IDENTITY_SOURCES := Makefile $(sort $(foreach d,$(LIBRARY_FOLDERS) driver driver/reduce driver/explain driver/cost driver/reference driver/course driver/lsp driver/serve include tools/gen,$(wildcard $d/*.*)))
 $G/bin/gen_identity: tools/gen/gen_identity.c driver/sha256.c driver/sha256.h | $G/bin
 	@echo '  GEN $@'
-	$(Q)$(CC) $(GENERATOR_FLAGS) -o $@ $<
+	$(Q)$(HOST_CC) $(GENERATOR_FLAGS) -o $@ $<
 $G/identity.h: $G/bin/gen_identity FORCE
 	$(Q)$G/bin/gen_identity $(IDENTITY_SOURCES) > $@.new && { cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
 $B/obj/driver/cache_key.o: $G/identity.h
@@ -293,6 +305,21 @@ $B/compat/libnvvm.so.4: $(COMPAT_OBJECTS) $(LIBRARY_OBJECTS) compat/nvvm.map
 	$(Q)$(CC) $(NVM_CFLAGS) $(NO_LTO) -shared -Wl,-soname,libnvvm.so.4 -Wl,--version-script=compat/nvvm.map \
 	  -Wl,--gc-sections -o $@ $(filter %.o,$^) $(LDFLAGS)
 	@ln -sf libnvvm.so.4 $(@D)/libnvvm.so
+
+# ---- The playground as static files: `make wasm` ------------------------------------------------
+
+# The commands that a request can have, with all they need: no sockets, no processes.
+WASM_SOURCES := $(filter-out driver/main.c driver/bisect.c,$(wildcard driver/*.c)) \
+  $(wildcard driver/explain/*.c driver/cost/*.c driver/reference/*.c) $(addprefix driver/serve/,request.c choices.c wasm.c)
+WASM_FLAGS := -sMODULARIZE -sEXPORT_NAME=createNvmini -sENVIRONMENT=worker -sINVOKE_RUN=0 -sEXIT_RUNTIME=1 -sEXPORTED_RUNTIME_METHODS=callMain \
+  -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=33554432 -sMAXIMUM_MEMORY=536870912 -sTOTAL_STACK=4194304
+build/wasm-objects/nvmini.js: $(WASM_SOURCES:%.c=build/wasm-objects/obj/%.o) $(patsubst $B/%,build/wasm-objects/%,$(LIBRARY_OBJECTS))
+	@echo '  LINK $@'
+	$(Q)emcc $(FLAGS_wasm) $(WASM_FLAGS) -o $@ $(filter %.o,$^)
+
+wasm: generated
+	+@MAKE='$(MAKE)' $(PYTHON) tools/wasm.py
+.PHONY: wasm
 
 # ---- Tests --------------------------------------------------------------------------------------
 

@@ -518,10 +518,21 @@ def step_serve():
         return Count(failed=1)
     count, requests = Count(), "1000" if os.environ.get("CI") else "100"
     for nvmini in ("build/nvmini", "build/asan/nvmini"):
-        browser = ["--browser"] if nvmini == "build/nvmini" else []
-        count += run_counted("serve", "runtime-tests/serve/check_serve.py", 600, "--nvmini", nvmini, *browser)
+        count += run_counted("serve", "runtime-tests/serve/check_serve.py", 600, "--nvmini", nvmini)
         count += run_counted("hostile", "runtime-tests/serve/hostile.py", 1800, "--nvmini", nvmini, "--count", requests)
-    return count
+    return count + run_counted("page", "runtime-tests/serve/check_page.py", 600)
+
+
+def step_wasm():
+    """make wasm: the playground as static files in Chromium, from a server and from disk; the bytes of the command"""
+    if not shutil.which("emcc"):
+        print("   emscripten is not installed: skipped")
+        return Count(skipped=1)
+    status, output = run_program(["make", "wasm"], 3600)
+    if status != 0:
+        print(output[-6000:])
+        return Count(failed=1)
+    return run_counted("page", "runtime-tests/serve/check_page.py", 900, "--static", "build/wasm")
 
 
 def step_libnvvm():
@@ -592,7 +603,7 @@ STEPS = {
     "check-checking": step_check_checking,
     "check-asan": step_check_asan, "samples": step_samples, "intrinsics": step_intrinsics,
     "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "editors": step_editors, "explain": step_explain,
-    "reference": step_reference, "progress": step_progress, "course": step_course, "lsp": step_lsp, "serve": step_serve,
+    "reference": step_reference, "progress": step_progress, "course": step_course, "lsp": step_lsp, "serve": step_serve, "wasm": step_wasm,
     "fuzz": step_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda,
 }

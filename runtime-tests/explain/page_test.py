@@ -3,26 +3,24 @@
 
 Checks of each page: no error in the console, every linked value of every tab resolves, tabs and
 code are usable by keyboard, the address restores the place, nothing is loaded from a network, and
-the page opens within the limit. Talks to Chromium by pipes (--remote-debugging-pipe), so that
-nothing but Python and Chromium is needed. Skipped with a word if there is no Chromium.
+the page opens within the limit. Skipped with a word if there is no Chromium.
 
   page_test.py [--nvmini build/nvmini] [--shots DIR] [--dark] [--limit MS] [PAGE.html...]
 """
 import argparse
-import base64
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, f"{ROOT}/runtime-tests")
+import browser as chromium  # noqa: E402
+
 TABS = ["passes", "flow", "code", "plans", "costs", "remarks", "registers", "run"]
 SAMPLES = ["sum", "saxpy", "matmul", "reduction", "histogram"]
-BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
-ANSWER_SECONDS = 60
 
 # Runs in the page: chooses every linked name of the rendered rows; returns the names that fail.
 RESOLVE_ALL = """(() => {
@@ -60,128 +58,6 @@ UNDEFINED = """JSON.stringify(state.data.functions.map((func) => {
   const isType = (name) => /^%(struct|class|union|"|\\w+\\.)/.test(name);
   return func.insts.map((inst) => inst.name).filter((name) => name && !isType(name) && !index.definitions.has(name));
 }).filter((list) => list.length))"""
-
-
-class Browser:
-    """Chromium without a window, driven by the DevTools protocol over two pipes."""
-
-    def __init__(self, program, dark):
-        to_browser, self.output = os.pipe()
-        self.input, from_browser = os.pipe()
-        self.profile = tempfile.mkdtemp(prefix="explain-page-")
-        options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-pipe",
-                   "--user-data-dir=" + self.profile, "--window-size=1440,860", "--hide-scrollbars"]
-        command = 'exec "$0" "$@" 3<&%d 4>&%d' % (to_browser, from_browser)
-        self.process = subprocess.Popen(["bash", "-c", command, program] + options,
-                                        pass_fds=(to_browser, from_browser),
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(to_browser)
-        os.close(from_browser)
-        os.set_blocking(self.input, False)
-        self.bytes = b""
-        self.next_id = 0
-        self.events = []
-        target = self.call("Target.createTarget", {"url": "about:blank"}, None)["targetId"]
-        self.session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True}, None)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(domain + ".enable")
-        if dark:
-            self.call("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
-
-    def receive(self):
-        end = time.monotonic() + ANSWER_SECONDS
-        while b"\0" not in self.bytes:
-            try:
-                more = os.read(self.input, 1 << 20)
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    raise RuntimeError("no answer from the browser")
-                time.sleep(0.005)
-                continue
-            if not more:
-                raise RuntimeError("the browser ended")
-            self.bytes += more
-        message, _, self.bytes = self.bytes.partition(b"\0")
-        return json.loads(message)
-
-    def call(self, method, parameters=None, session=""):
-        self.next_id += 1
-        message = {"id": self.next_id, "method": method, "params": parameters or {}}
-        if session is not None:
-            message["sessionId"] = self.session
-        data = json.dumps(message).encode() + b"\0"
-        while data:
-            data = data[os.write(self.output, data):]
-        while True:
-            answer = self.receive()
-            if answer.get("id") == self.next_id:
-                if "error" in answer:
-                    raise RuntimeError(method + ": " + answer["error"]["message"])
-                return answer["result"]
-            self.events.append(answer)
-
-    def evaluate(self, expression):
-        result = self.call("Runtime.evaluate", {"expression": expression, "awaitPromise": True, "returnByValue": True})
-        if "exceptionDetails" in result:
-            details = result["exceptionDetails"]
-            raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
-        return result["result"].get("value")
-
-    def open(self, address):
-        """Opens a page; returns the milliseconds until it can be used."""
-        self.call("Page.navigate", {"url": "about:blank"})
-        self.call("Page.navigate", {"url": address})
-        end = time.monotonic() + ANSWER_SECONDS
-        while time.monotonic() < end:
-            ready = self.evaluate("document.documentElement ? document.documentElement.dataset.ready || '' : ''")
-            if ready:
-                return int(ready)
-            time.sleep(0.02)
-        raise RuntimeError("the page does not become ready" + "; ".join(self.errors()))
-
-    def press(self, key):
-        code = {"Enter": 13, "Tab": 9, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
-        event = {"key": key, "windowsVirtualKeyCode": code.get(key, 0)}
-        if len(key) == 1:
-            event["text"] = key
-        if key == "Enter":
-            event["text"] = "\r"
-        self.call("Input.dispatchKeyEvent", dict(event, type="keyDown"))
-        self.call("Input.dispatchKeyEvent", dict(event, type="keyUp"))
-        self.settle()
-
-    def settle(self):
-        """Waits for two frames."""
-        self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
-
-    def errors(self):
-        """Errors of the console and requests to anything but files, since the last call."""
-        found = []
-        for event in self.events:
-            parameters = event.get("params", {})
-            if event.get("method") == "Runtime.exceptionThrown":
-                details = parameters["exceptionDetails"]
-                found.append(details.get("exception", {}).get("description", details["text"]))
-            elif event.get("method") == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning"):
-                found.append("console: " + str(parameters["args"]))
-            elif event.get("method") == "Log.entryAdded" and parameters["entry"]["level"] == "error":
-                found.append("log: " + parameters["entry"]["text"])
-            elif event.get("method") == "Network.requestWillBeSent":
-                address = parameters["request"]["url"]
-                if not address.startswith(("file:", "data:", "about:")):
-                    found.append("requests " + address)
-        self.events = []
-        return found
-
-    def screenshot(self, path):
-        data = self.call("Page.captureScreenshot", {"format": "png"})["data"]
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(data))
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
-        shutil.rmtree(self.profile, ignore_errors=True)
 
 
 class Checks:
@@ -355,13 +231,13 @@ def main():
                                                   "(default: printed only, for a busy machine is slow)")
     parser.add_argument("pages", nargs="*")
     options = parser.parse_args()
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    program = chromium.find()
     if not program:
         print("skipped: no Chromium")
         return 0
     with tempfile.TemporaryDirectory() as folder:
         pages = options.pages or make_pages(options.nvmini, folder)
-        browser = Browser(program, options.dark)
+        browser = chromium.Browser(program, options.dark)
         try:
             results = [check_page(browser, page, options.limit, options.shots) for page in pages]
         finally:

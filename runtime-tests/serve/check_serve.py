@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Tests `nvmini serve`: answers, limits, what it refuses, files that no request may see.
 
-  check_serve.py [--nvmini build/nvmini] [--browser]
+  check_serve.py [--nvmini build/nvmini]
 
-Starts servers on free ports and ends them. --browser also uses the page in headless Chromium;
-without Chromium that is skipped with a word. Closes with `serve: N passed, N failed`.
+Starts servers on free ports and ends them. Closes with `serve: N passed, N failed`.
 """
 import argparse
 import glob
@@ -12,7 +11,6 @@ import http.client
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -358,48 +356,9 @@ def check_command(c, nvmini):
     c.expect("SIGINT: exit status 0, nothing on standard error", s.stop(signal.SIGINT) == (0, ""))
 
 
-def check_browser(c, nvmini):
-    sys.path.insert(0, f"{ROOT}/runtime-tests/explain")
-    import page_test
-    program = next((p for p in map(shutil.which, page_test.BROWSERS) if p), None)
-    if not program:
-        print("   Chromium is not installed: the page is skipped")
-        c.skipped += 1
-        return
-    s, browser = Server(nvmini), page_test.Browser(program, False)
-
-    def until(expression):
-        end = time.monotonic() + 20
-        while not browser.evaluate(expression):
-            if time.monotonic() > end:
-                return False
-            time.sleep(0.05)
-        return True
-    done = 'document.getElementById("status").textContent === "done"'
-    browser.open(s.address)
-    c.expect("the page compiles its sample", until(f'{done} && document.getElementById("output").textContent.includes(".entry saxpy")'))
-    browser.evaluate('document.getElementById("tab-run").focus()')
-    browser.press("Enter")
-    c.expect("run by keyboard", until('document.getElementById("output").textContent === "1.0 3.0 5.0 7.0 9.0 11.0 13.0 15.0\\n" || '
-                                      f'({done} && tab === "run")'))
-    browser.evaluate('document.getElementById("tab-explain").focus()')
-    browser.press("Enter")
-    c.expect("explain shows its page", until(f'{done} && !document.getElementById("page").hidden'))
-    browser.evaluate('(() => { choose("compile"); const t = document.getElementById("text"); t.value = t.value.replace("fadd", "fsad"); t.dispatchEvent(new Event("input")); })()')
-    c.expect("an error marks its line", until('document.querySelectorAll("#lines .bad").length === 1'))
-    state = browser.evaluate("location.hash")
-    browser.evaluate('document.documentElement.dataset.ready = ""')
-    browser.open(s.address + state)
-    c.expect("the address restores the text", until('document.getElementById("text").value.includes("fsad")'))
-    errors = [error for error in browser.errors() if s.address not in error]
-    c.expect("no error in the console", not errors, errors)
-    s.stop()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
-    parser.add_argument("--browser", action="store_true")
     options = parser.parse_args()
     c = Count()
     with tempfile.TemporaryDirectory() as folder:
@@ -414,8 +373,6 @@ def main():
     check_addresses(c, options.nvmini)
     check_limits(c, options.nvmini)
     check_command(c, options.nvmini)
-    if options.browser:
-        check_browser(c, options.nvmini)
     print(f"serve: {c.passed} passed, {c.failed} failed" + (f", {c.skipped} skipped" if c.skipped else ""))
     return 1 if c.failed else 0
 
