@@ -48,8 +48,9 @@ FLAGS_tsan := $(SANITIZE) -DNVM_CHECKING -fsanitize=thread
 FLAGS_fuzz = $(FLAGS_asan) $(FUZZ_INSTRUMENT)
 FLAGS_afl := $(SANITIZE) -DNVM_CHECKING
 FLAGS_wasm := -Os -DNDEBUG
-ifeq ($(filter $(VARIANT),default release checking asan tsan fuzz afl wasm),)
-$(error VARIANT is one of default, release, checking, asan, tsan, fuzz, afl, wasm; not '$(VARIANT)')
+FLAGS_coverage := -O1 -DNDEBUG -fprofile-instr-generate -fcoverage-mapping
+ifeq ($(filter $(VARIANT),default release checking asan tsan fuzz afl wasm coverage),)
+$(error VARIANT is one of default, release, checking, asan, tsan, fuzz, afl, wasm, coverage; not '$(VARIANT)')
 endif
 
 # Of generators: what they write does not depend on the variant.
@@ -75,6 +76,10 @@ endif
 ifeq ($(VARIANT),wasm)
 override CC := emcc
 override AR := emar
+endif
+# Counters of clang's for lines, and one for each peephole rule (make fuzz-coverage).
+ifeq ($(VARIANT),coverage)
+override CC := $(or $(shell tools/find-llvm.sh clang),clang)
 endif
 
 # Link-time optimization of the release command, where the compiler is gcc: 8 % less run time for
@@ -105,6 +110,9 @@ LIBRARY_FOLDERS := support ir target analysis frontend frontend/bitcode mathlib 
 LIBRARY_SOURCES := $(foreach d,$(LIBRARY_FOLDERS),$(wildcard $d/*.c))
 DRIVER_SOURCES := $(filter-out driver/serve/wasm.c,$(wildcard driver/*.c driver/*/*.c))
 COMPAT_SOURCES := $(wildcard compat/*.c)
+ifeq ($(VARIANT),coverage)
+LIBRARY_SOURCES += runtime-tests/fuzz/count_rules.c
+endif
 
 # ---- Generators: NAME folder table, then the files they write into build/gen ---------------------
 # tools/gen/gen_NAME*.c, with what generators share, become build/gen/bin/gen_NAME and runs as
@@ -186,6 +194,7 @@ help:
 	@echo 'make bench-executed  instructions that kernels of real modules execute, beside clang -O3; MODULES=folder'
 	@echo 'make fuzz-diff      execute random kernels in many ways and compare; N=500 SEED=0 HOST=3'
 	@echo 'make fuzz-cuda      execute random CUDA kernels through clang in many ways; N=500 SEED=0'
+	@echo 'make fuzz-coverage  passes, peephole rules, lowering cases, recipes, diagnostics that generated programs reach; SCALE=4'
 	@echo 'make bench-vectorize  serial loops beside clang and nvcc, executed in the simulator'
 	@echo 'make passes-page    docs/passes.md: cost and gain of each pass; MODULES=folder'
 	@echo 'make fuzz           fuzz the parser and the compiler; SECONDS_EACH=60'
@@ -199,7 +208,7 @@ help:
 	@echo 'make update-golden  write what commands print now into README.md and docs/vectorizer.md'
 	@echo 'make clean          remove build/'
 	@echo
-	@echo 'Variables: VARIANT=default|release|checking|asan|tsan|fuzz|afl (build/, build/VARIANT), CC=gcc|clang,'
+	@echo 'Variables: VARIANT=default|release|checking|asan|tsan|fuzz|afl|coverage (build/, build/VARIANT), CC=gcc|clang,'
 	@echo '           WERROR=0 (warnings do not stop the build), LTO= (release without link-time optimization),'
 	@echo '           CFLAGS, LDFLAGS (appended)'
 
@@ -276,6 +285,16 @@ $B/obj/gen/%.o: $G/%.c $B/flags | $(GENERATED_HEADERS)
 	$(Q)$(CC) $(NVM_CFLAGS) $(LTO_OBJECT) $(GENERATED_CFLAGS) -MMD -MP -c -o $@ $<
 # Only these read what bison writes.
 $(filter $B/obj/frontend/% $B/obj/ptx/% $B/obj/gen/%,$(LIBRARY_OBJECTS)) $B/obj/driver/lsp/index.o: | $(GRAMMAR_HEADERS)
+# The interpreter of peephole rules, with a call where a rule is done.
+build/coverage/combine_rules.c: opt/scalar/combine_rules.c
+	@mkdir -p $(@D)
+	$(Q)grep -q 'return m->made\[0\];' $<
+	$(Q)(echo 'void count_rules(unsigned long);'; echo '#line 1 "$<"'; \
+	  sed 's/return m->made\[0\];/{ count_rules((unsigned long)(at - rule_words)); return m->made[0]; }/' $<) > $@
+build/coverage/obj/opt/scalar/combine_rules.o: build/coverage/combine_rules.c $B/flags | $(GENERATED_HEADERS)
+	@mkdir -p $(@D)
+	@echo '  CC $<'
+	$(Q)$(CC) $(NVM_CFLAGS) -MMD -MP -c -o $@ $<
 $B/obj/api/%.o $B/obj/driver/%.o: OBJECT_CFLAGS = -DNVMINI_VERSION='"$(VERSION)"'
 
 # Every object with every symbol: what the tests link.
@@ -371,6 +390,13 @@ fuzz-cuda: all
 .PHONY: fuzz-seeds
 fuzz-seeds: all
 	@runtime-tests/fuzz/seeds.sh
+
+# What of the compiler the generators and the fuzz targets reach. SCALE=1: the smallest run.
+SCALE ?= 4
+.PHONY: fuzz-coverage
+fuzz-coverage: all fuzz-seeds
+	@$(MAKE) --no-print-directory VARIANT=coverage all fuzz-programs
+	@$(PYTHON) runtime-tests/fuzz/coverage.py --scale $(SCALE) --seed $(SEED) $(if $(CORPUS),--corpus $(CORPUS)) $(COVERAGE_ARGUMENTS)
 
 SECONDS_EACH ?= 60
 fuzz:

@@ -2,12 +2,13 @@
 """Executes random kernels (gen_kernels.py) in many ways and compares the results.
 
     diff.py [--count N] [--seed S] [--nvmini PATH] [--keep FOLDER] [--favour WHAT]... [--size S] [--rotate] [--serial] [--host N]
-            [--no-reduce]
+            [--no-reduce] [--no-swarm]
 
 The IR as written is what the others are held against: the IR after each level's passes, and the PTX of
 each level for sm_75, sm_90a and sm_100a, some under a random schedule; every 20th module is also
 executed after each pass. The levels are those that `nvmini passes` knows. A module holds ten kernels,
-so that a start of the command is shared by ten; the seed of a module is S, S+1, ….
+so that a start of the command is shared by ten; the seed of a module is S, S+1, …. Modules of odd seeds are made of
+a random subset of the generator's features (swarm.py).
 With --rotate each level is executed once, as IR or for one of the CPUs in turn with the seed: for large counts.
 With --serial: loops for the vectorizer (gen_loops.py), forty a module, each in three ways: at -O2 or -O3, and
 by the vectorizer alone, told widths and interleave counts.
@@ -87,8 +88,9 @@ def loop_ways(seed):
 
 def compare(nvmini, seed, options, known_levels, folder):
     """[(kernel, way, what was expected, what came)], and how many executions there were."""
-    text = (gen_loops.generate(seed, LOOPS_PER_MODULE) if options.serial
-            else gen_kernels.generate(seed, PER_MODULE, options.size, options.favour))
+    swarm = seed % 2 == 1 and not options.no_swarm
+    text = (gen_loops.generate(seed, LOOPS_PER_MODULE, swarm) if options.serial
+            else gen_kernels.generate(seed, PER_MODULE, options.size, options.favour, swarm))
     path = f"{folder}/{seed}.nvir"
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
@@ -156,6 +158,7 @@ def main():
     parser.add_argument("--host", type=int, default=0, help="modules of functions against clang's host code")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--no-reduce", action="store_true")
+    parser.add_argument("--no-swarm", action="store_true", help="all features in every module")
     options = parser.parse_args()
     nvmini = os.path.abspath(options.nvmini)
     known = levels(nvmini)

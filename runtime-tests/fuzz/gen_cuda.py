@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random CUDA kernels of many threads, as C++ source for clang; for diff_cuda.py.
 
-    gen_cuda.py SEED [--count N]
+    gen_cuda.py SEED [--count N] [--swarm]
 
 Their results are one number whatever the compiler and the schedule do. How each promise is kept:
   defined      signed arithmetic on numbers whose ranges are known to fit, else unsigned; shifts masked, divisors
@@ -19,6 +19,8 @@ union, arrays of bytes through pointers to words.
 import argparse
 import random
 import struct
+
+from swarm import Swarm
 
 INTS = {"u8": (8, 0), "s8": (8, 1), "u16": (16, 0), "s16": (16, 1), "u32": (32, 0), "s32": (32, 1), "u64": (64, 0), "s64": (64, 1)}
 NARROW = ["u8", "s8", "u16", "s16"]
@@ -67,8 +69,8 @@ class Array:
 
 class Module:
     """Launch, tables, types and functions, which its kernels share."""
-    def __init__(self, seed, count):
-        self.rng = random.Random(seed)
+    def __init__(self, seed, count, swarm):
+        self.rng, self.swarm = random.Random(seed), Swarm(seed, swarm)
         self.seed, self.count = seed, count
         self.threads = self.rng.choice([32, 64, 64, 64, 96, 128])
         self.blocks = self.rng.choice([1, 2, 2, 3])
@@ -756,6 +758,8 @@ class Body:
         if nested: choices += [(self.if_, 4), (self.loop, 6), (self.switch, 2), (self.walk_pointer, 2)]
         if self.may_leave(): choices.append((self.leave, 2))
         choices += self.more_choices(nested)
+        kept = self.module.swarm.of("statements", [c.__name__ for c, _ in choices], always=["assign_here"])
+        choices = [c for c in choices if c[0].__name__ in kept]
         self.rng.choices([c for c, _ in choices], [w for _, w in choices])[0]()
         self.depth -= 1
 
@@ -1061,9 +1065,9 @@ static __device__ __noinline__ void mix_called(u32 &x, u32 *a, u32 n, u32 s) {
 """
 
 
-def generate(seed, count):
+def generate(seed, count, swarm=False):
     """(source text, the launch's options)."""
-    m = Module(seed, count)
+    m = Module(seed, count, swarm)
     text = m.generate()
     head, rest = text.split("\n", 1)
     return f"{head}{HELPERS}{rest}", m.arguments()
@@ -1073,8 +1077,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("seed", type=int)
     parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--swarm", action="store_true", help="only a random subset of the statements")
     options = parser.parse_args()
-    text, arguments = generate(options.seed, options.count)
+    text, arguments = generate(options.seed, options.count, options.swarm)
     print(text + "// nvmini-run: " + " ".join(arguments))
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a module of random functions for one thread, free of undefined behaviour by construction:
 
-    gen_functions.py SEED [--functions N] [--size N] [--only KIND,KIND]
+    gen_functions.py SEED [--functions N] [--size N] [--only KIND,KIND] [--swarm]
 
 Each function @f<k>(ptr %in, ptr %out) reads its inputs from %in (IN_BYTES), computes, and writes
 what it computed to %out (OUT_BYTES). NaNs are stored as one and the same NaN, since their bits are
@@ -12,6 +12,7 @@ import argparse
 import random
 
 from gen_idioms import Idioms
+from swarm import Swarm
 
 IN_BYTES = 256
 OUT_BYTES = 512
@@ -741,7 +742,9 @@ class Function(Idioms):
 
 
 class Module:
-    def __init__(self, seed, functions, size, kinds):
+    def __init__(self, seed, functions, size, kinds, swarm=False):
+        self.swarm = Swarm(seed, swarm)
+        kinds = self.swarm.of("kinds", kinds, always=["int", "plain"])
         if "plain" in kinds:
             use_plain_types()
             kinds = [k for k in kinds if k != "plain"]
@@ -804,8 +807,9 @@ def main():
     p.add_argument("--functions", type=int, default=20)
     p.add_argument("--size", type=int, default=30)
     p.add_argument("--only", default=",".join(KINDS))
+    p.add_argument("--swarm", action="store_true", help="only a random subset of the features")
     a = p.parse_args()
-    print(Module(a.seed, a.functions, a.size, a.only.split(",")).text(), end="")
+    print(Module(a.seed, a.functions, a.size, a.only.split(","), a.swarm).text(), end="")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class Idioms:
     IDIOMS = ("one_value", "bools", "byte_table", "counted_loop", "counted_loop", "punning", "punning_loop", "partial_copy", "bit_fields")
 
     def idiom(self, names=IDIOMS):
-        getattr(self, self.r.choice(names))()
+        getattr(self, self.r.choice(self.m.swarm.of("idioms", list(names))))()
 
     def quietly(self, text, hint="q"):
         name = self.new(hint)

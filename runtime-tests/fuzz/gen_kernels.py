@@ -2,7 +2,7 @@
 """Random kernels whose results are one number whatever the compiler does: valid, terminating, free of
 undefined behaviour and of races by construction.
 
-    gen_kernels.py SEED [--count N] [--size S] [--favour loops|memory|ints|floats|vectors|warp]...
+    gen_kernels.py SEED [--count N] [--size S] [--favour loops|memory|ints|floats|vectors|warp]... [--swarm]
 
 Writes a module with kernels k0, k1 … of one signature, for `nvmini run --kernel '*'`; the launch is in
 its header. How each promise is kept:
@@ -20,6 +20,7 @@ import argparse
 import random
 
 from gen_idioms import Idioms
+from swarm import Swarm
 
 INTS = ["i1", "i3", "i7", "i8", "i13", "i16", "i24", "i31", "i32", "i33", "i48", "i63", "i64", "i65", "i100", "i128"]
 COMMON_INTS = ["i32", "i32", "i32", "i64", "i16", "i8"]
@@ -146,12 +147,14 @@ class Function(Idioms):
         for f in self.m.favour:
             if f in weights:
                 weights[f] *= 5
-        kind = r.choices(list(weights), list(weights.values()))[0]
+        kinds = self.m.swarm.of("type kinds", list(weights))
+        kind = r.choices(kinds, [weights[k] for k in kinds])[0]
         if kind == "ints":
-            return r.choice(INTS if r.random() < (0.6 if "ints" in self.m.favour else 0.3) else COMMON_INTS)
+            odd = r.random() < (0.6 if "ints" in self.m.favour else 0.3)
+            return r.choice(self.m.swarm.of("ints", INTS) if odd else self.m.swarm.of("common ints", COMMON_INTS))
         if kind == "floats":
-            return r.choice(FLOATS)
-        e = r.choice(list(LANES))
+            return r.choice(self.m.swarm.of("floats", FLOATS))
+        e = r.choice(self.m.swarm.of("lanes", list(LANES)))
         return f"<{r.choice(LANES[e])} x {e}>"
 
     def value(self, t, constant=0.15):
@@ -236,8 +239,9 @@ class Function(Idioms):
 
     def int_op(self, t, e):
         r, n = self.r, bits(e)
-        op = r.choice(["add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "udiv", "sdiv", "urem", "srem",
-                       "small", "intrinsic", "icmp", "select", "freeze"])
+        op = r.choice(self.m.swarm.of("int ops", [
+            "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr", "udiv", "sdiv", "urem", "srem", "small", "intrinsic",
+            "icmp", "select", "freeze"]))
         a, b = self.value(t), self.value(t)
         if op in ("shl", "lshr", "ashr"):
             amount = self.set(t, f"and {t} {b}, {self.splat(t, (1 << (n.bit_length() - 1)) - 1)}") if n > 1 else self.splat(t, "false")
@@ -280,7 +284,7 @@ class Function(Idioms):
                  "uadd.sat", "ssub.sat", "usub.sat", "overflow"]
         if n % 16 == 0:
             names.append("bswap")
-        name = r.choice(names)
+        name = r.choice(self.m.swarm.of("int intrinsics", names))
         if name == "overflow":
             kind = r.choice(["sadd", "uadd", "ssub", "usub", "smul", "umul"])
             if vector_of(t) or n > 64 or n < 2:
@@ -304,7 +308,7 @@ class Function(Idioms):
 
     def float_op(self, t, e):
         r = self.r
-        op = r.choice(["fadd", "fsub", "fmul", "fdiv", "fneg", "intrinsic", "select", "fcmp", "fadd", "fmul"])
+        op = r.choice(self.m.swarm.of("float ops", ["fadd", "fsub", "fmul", "fdiv", "fneg", "intrinsic", "select", "fcmp", "fadd", "fmul"]))
         a, b = self.value(t), self.value(t)
         if op == "fneg":
             return self.set(t, f"fneg {t} {a}")
@@ -319,7 +323,7 @@ class Function(Idioms):
             self.add(f"<{lanes[0]} x i1>" if lanes else "i1", c)
             return self.set(t, f"select {'<%d x i1>' % lanes[0] if lanes else 'i1'} {c}, {t} {b}, {t} {a}")
         if op == "intrinsic":
-            name = r.choice(["fabs", "floor", "ceil", "trunc", "rint", "fma", "minnum", "maxnum", "copysign", "sqrt"])
+            name = r.choice(self.m.swarm.of("float intrinsics", ["fabs", "floor", "ceil", "trunc", "rint", "fma", "minnum", "maxnum", "copysign", "sqrt"]))
             if e in ("half", "bfloat") and name == "sqrt":
                 name = "fabs"
             operands = {"fma": 3, "minnum": 2, "maxnum": 2, "copysign": 2}.get(name, 1)
@@ -715,7 +719,8 @@ class Function(Idioms):
         if self.depth > 3 or self.budget < 4:
             for n in ("branch", "switch", "loop"):
                 weights.pop(n)
-        getattr(self, r.choices(list(weights), list(weights.values()))[0])()
+        names = m.swarm.of("statements", list(weights), always=["arithmetic"])
+        getattr(self, r.choices(names, [weights[n] for n in names])[0])()
 
     def statements(self, count):
         for _ in range(count):
@@ -758,8 +763,8 @@ def mangle(t):
 
 
 class Module:
-    def __init__(self, seed, count, size, favour):
-        self.r = random.Random(f"kernels {seed}")
+    def __init__(self, seed, count, size, favour, swarm):
+        self.r, self.swarm = random.Random(f"kernels {seed}"), Swarm(seed, swarm)
         self.count, self.size, self.favour = count, size, favour
         self.declarations, self.globals, self.bodies, self.nodes = [], [], [], []
         self.helpers, self.tables, self.shared_names, self.chosen_between = [], [], {}, False
@@ -898,9 +903,9 @@ end:
                          [f"!{k} = {text}" for k, text in enumerate(self.nodes)]) + "\n"
 
 
-def generate(seed, count=1, size=30, favour=()):
+def generate(seed, count=1, size=30, favour=(), swarm=False):
     """The text of a module."""
-    return Module(seed, count, size, favour).text()
+    return Module(seed, count, size, favour, swarm).text()
 
 
 def main():
@@ -910,8 +915,9 @@ def main():
     parser.add_argument("--size", type=int, default=30, help="statements of a kernel, about")
     parser.add_argument("--favour", action="append", default=[],
                         choices=["loops", "memory", "ints", "floats", "vectors", "warp"])
+    parser.add_argument("--swarm", action="store_true", help="only a random subset of the features")
     options = parser.parse_args()
-    print(generate(options.seed, options.count, options.size, options.favour), end="")
+    print(generate(options.seed, options.count, options.size, options.favour, options.swarm), end="")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """Random serial loops of one thread over memory, for the loop vectorizer: kernels as gen_kernels.py makes them (valid,
 terminating, race-free), each one loop.
 
-    gen_loops.py SEED [--count N]
+    gen_loops.py SEED [--count N] [--swarm]
 
 Every thread of a kernel runs the loop in a constellation of its own: trip count 0 to 70, two buffers that lie -17 to
 17 elements apart in the same memory (or are the same, or parts of one), 0 to 15 elements behind an aligned place.
@@ -15,6 +15,7 @@ import argparse
 import random
 
 from gen_kernels import FLOATS, NAN, Function, bits, is_float, is_int, mangle, memory_bytes
+from swarm import Swarm
 
 THREADS = 71
 ELEMENTS = 128        # of a thread's part of a buffer
@@ -262,22 +263,11 @@ class Loop(Function):
     def simple(self):
         r = self.r
         kind = r.random() if not self.search else r.choice([0, 0.5, 0.7, 0.9])
-        if kind < 0.03:
-            self.idiom_here()
-        elif kind < 0.3:
-            self.load()
-        elif kind < 0.45:
-            self.store()
-        elif kind < 0.46:
-            self.histogram()
-        elif kind < 0.49:
-            self.accumulate()
-        elif kind < 0.56:
-            self.members()
-        elif kind < 0.6:
-            self.lanes()
-        else:
-            self.arithmetic()
+        steps = [(0.03, self.idiom_here), (0.3, self.load), (0.45, self.store), (0.46, self.histogram), (0.49, self.accumulate),
+                 (0.56, self.members), (0.6, self.lanes), (1, self.arithmetic)]
+        step = next(f for limit, f in steps if kind < limit)
+        chosen = self.m.swarm.of("steps", [f.__name__ for _, f in steps], always=["arithmetic", "load", "store"])
+        (step if step.__name__ in chosen else self.arithmetic)()
 
     # ---- what goes around
     def add_phi(self, t, start, name=None):
@@ -304,9 +294,9 @@ class Loop(Function):
         def sum_up():
             v = self.pick(self.pool, t)
             if is_float(t):
-                op = r.choice(["fadd", "fmul", "fsub", "minnum", "maxnum"])
+                op = r.choice(self.m.swarm.of("float sums", ["fadd", "fmul", "fsub", "minnum", "maxnum"]))
             else:
-                op = r.choice(SUMS)
+                op = r.choice(self.m.swarm.of("sums", SUMS))
             if op[-3:] in ("min", "max") or op[:3] in ("min", "max"):
                 self.m.declare(f"declare {t} @llvm.{op}.{mangle(t)}({t}, {t})")
                 if is_int(t) and r.random() < 0.5:
@@ -633,8 +623,8 @@ class Nest(Loop):
 class Module:
     """Kernels over the same three memories: two written, one only read."""
 
-    def __init__(self, seed, count):
-        self.r = random.Random(f"loops {seed}")
+    def __init__(self, seed, count, swarm):
+        self.r, self.swarm = random.Random(f"loops {seed}"), Swarm(seed, swarm)
         self.favour, self.count = (), count
         self.declarations, self.globals, self.bodies, self.metadata = [], [], [], []
         self.space = self.r.choice(["", " addrspace(1)", " addrspace(1)"])
@@ -735,17 +725,18 @@ class Module:
         return "\n".join(head + self.globals + self.declarations + [""] + hashes + self.bodies + self.metadata) + "\n"
 
 
-def generate(seed, count=1):
+def generate(seed, count=1, swarm=False):
     """The text of a module."""
-    return Module(seed, count).text()
+    return Module(seed, count, swarm).text()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("seed", type=int)
     parser.add_argument("--count", type=int, default=1, help="kernels in the module")
+    parser.add_argument("--swarm", action="store_true", help="only a random subset of the features")
     options = parser.parse_args()
-    print(generate(options.seed, options.count), end="")
+    print(generate(options.seed, options.count, options.swarm), end="")
 
 
 if __name__ == "__main__":
