@@ -81,6 +81,11 @@ static struct ptx_operand *lanes_of_move(const struct pairing *p, const struct p
              : NULL;
 }
 
+/* A 64-bit register may also be a double's, which has numbers of its own. */
+static bool is_temporary(const struct pairing *p, struct ptx_reg r) {
+  return ptx_reg_class(r) == PTX_B64 && p->temporary[ptx_reg_number(r)];
+}
+
 /* The vector operand of a plain access whose lanes are pairs, kept or (`any`) not; else NULL. */
 static struct ptx_operand *paired_access(const struct pairing *p, const struct ptx_entry *e,
                                          bool any) {
@@ -189,7 +194,7 @@ static void find_same(struct pairing *p) {
     struct ptx_reg wide;
     struct ptx_operand *lanes = e->kind == PTX_INST ? lanes_of_move(p, e, &wide) : NULL;
     struct pair *x = lanes ? pair_at(p, lanes) : NULL;
-    if (is_kept(x) && p->temporary[ptx_reg_number(wide)]) p->same[ptx_reg_number(wide)] = x->wide;
+    if (is_kept(x) && is_temporary(p, wide)) p->same[ptx_reg_number(wide)] = x->wide;
   }
 }
 
@@ -236,7 +241,7 @@ static bool shares_constant(struct pairing *p, const struct ptx_entry *e) {
       operand(p, e, 1)->kind != PTX_OPERAND_INT)
     return false;
   struct ptx_operand both[2] = {*operand(p, e, 0), *operand(p, e, 1)};
-  if (!p->temporary[ptx_reg_number(both[0].reg)]) return false;
+  if (!is_temporary(p, both[0].reg)) return false;
   for (uint32_t k = 0; k < p->constants.count; k += 2)
     if (p->constants.data[k + 1].imm == both[1].imm) {
       p->same[ptx_reg_number(both[0].reg)] = p->constants.data[k].reg;
@@ -261,7 +266,7 @@ static uint32_t rewrite_entry(struct pairing *p, uint32_t n) {
   struct pair *x = lanes ? pair_at(p, lanes) : NULL, *written = written_pair(p, n);
   if (is_kept(x)) {
     bool splits = operand(p, &e, 0)->kind == PTX_OPERAND_VECTOR;
-    if (!p->temporary[ptx_reg_number(wide)])
+    if (!is_temporary(p, wide))
       move(p, ptx_r(splits ? x->wide : wide), ptx_r(splits ? wide : x->wide));
     return 1;
   }
