@@ -155,7 +155,7 @@ def candidates(w):
     return list(dict.fromkeys(n % (1 << w) for n in numbers))
 
 
-def constants_of(rule, types, skip):
+def constants_of(rule, types, skip, candidates=candidates):
     """Constants that pass the program's checks of numbers, whatever the types; None if none are found. `skip`: so many
     solutions are passed over, if there are as many."""
     fixed, free, found = {}, [], None
@@ -187,8 +187,11 @@ class Instance:
         self.same = {max(c[1:3]): min(c[1:3]) for c in rule.of("SAME")}
         self.immediate = {a.reg for n in rule.nodes if n.name in WITH_BOOL for a in n.args[1:] if a.kind == "value"}
         self.variables = sorted({self.first(n.reg) for n in rule.nodes if n.kind == "value"} - self.immediate)
-        self.constants = constants_of(rule, types, self.random.randrange(3))
+        self.constants = self.find_constants()
         self.rows = self.find_rows() if self.constants is not None else []
+
+    def find_constants(self):
+        return constants_of(self.rule, self.types, self.random.randrange(3))
 
     def first(self, reg):
         return self.first(self.same[reg]) if reg in self.same else reg
