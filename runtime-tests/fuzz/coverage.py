@@ -3,7 +3,8 @@
 
     coverage.py [--scale N] [--seed S] [--corpus FOLDER] [--only PART]... [--build FOLDER]
 
-Generated programs (kernels, loops, functions, CUDA through clang, every intrinsic, instances of peephole rules) are
+Generated programs (kernels, loops, functions, CUDA through clang, every intrinsic, instances of
+peephole rules and of lowering cases) are
 executed in the simulator by a build that counts (VARIANT=coverage), in several ways; their results must be those of
 the IR as written. The report says what has fired in programs that were compiled and executed:
   passes       each counter of --stats
@@ -41,12 +42,13 @@ import gen_errors  # noqa: E402
 import gen_functions  # noqa: E402
 import gen_kernels  # noqa: E402
 import gen_loops  # noqa: E402
+import gen_lowering  # noqa: E402
 import gen_rules  # noqa: E402
 from lowering import cases_in, universe  # noqa: E402
 from rules import decode, Tables  # noqa: E402
 
 FOLDERS = ["frontend", "ir", "opt", "codegen", "ptx"]
-PARTS = ["rules", "kernels", "loops", "functions", "cuda", "intrinsics", "errors", "targets"]
+PARTS = ["rules", "lowering", "kernels", "loops", "functions", "cuda", "intrinsics", "errors", "targets"]
 TRIES = 150
 
 
@@ -54,7 +56,7 @@ class Found:
     def __init__(self):
         self.stats, self.cases, self.ids, self.remarks = (collections.Counter() for _ in range(4))
         self.programs = self.executions = 0
-        self.differ, self.intrinsics, self.notes = [], "", []
+        self.differ, self.intrinsics, self.notes, self.rules_ran = [], "", [], False
 
 
 class Session:
@@ -132,8 +134,14 @@ class Session:
     # ---- the generators
 
     def rules(self, seed):
+        self.found.rules_ran = True
         self.program(f"rules-{seed}.nvir", gen_rules.generate(seed),
                      [["--from", "ir", "--passes", "combine"], ["-O0"], ["-O2"], ["-O3", "--cpu", "sm_75"], ["-O1", "--cpu", "sm_100a"]])
+
+    def lowering(self, seed):
+        for name, text in zip(("lowering", "special"), gen_lowering.generate(seed)):
+            self.program(f"{name}-{seed}.nvir", text, [["-O0"], ["-O2"], ["-O3", "--cpu", "sm_75"], ["-O0", "--cpu", "sm_52"],
+                                                       ["-O2", "--cpu", "sm_100a", "--knob", "nvptx-early-byval-copy=1"]])
 
     def kernels(self, seed):
         text = gen_kernels.generate(seed, diff.PER_MODULE, 25, [], seed % 2 == 1)
@@ -184,7 +192,10 @@ class Session:
             if command is None:
                 self.reasons[name] = reason
                 continue
-            lines, ids = check_reference.execute(self.nvmini, command, True)
+            for files in (command["files"], command["alone"]):
+                lines, ids = check_reference.execute(self.nvmini, {**command, "files": files}, True)
+                if checker.is_printed(name, lines, ids):
+                    break
             self.found.programs += 1
             self.found.ids.update(ids or ([name] if checker.is_printed(name, lines, ids) else []))
 
@@ -247,8 +258,9 @@ def steer(session, silent):
             f.write(gen_rules.fire.HEAD + "".join(texts) + "".join(sorted(declared)))
         if os.path.exists(counts):
             os.unlink(counts)
-        session.call(session.nvmini, "compile", path, "--cpu", "sm_90", "--passes", "combine", "--emit", "ir", "-o", os.devnull,
-                     env={"NVMINI_RULE_COUNTS": counts})
+        for mathlib in ("on", "off"):
+            session.call(session.nvmini, "compile", path, "--cpu", "sm_90", "--passes", "combine", "--emit", "ir", "-o", os.devnull,
+                         "--mathlib", mathlib, env={"NVMINI_RULE_COUNTS": counts})
         fired = {name: n for name, n in counted_rules(counts).items() if n}
         if rule.name not in fired:
             instead[rule.name] = sorted(fired, key=lambda n: (-fired[n], n))[:3]
@@ -328,7 +340,7 @@ def report(session):
     out.part("passes", sum(p in fired for p in passes), [p for p in passes if p not in fired])
     rules = counted_rules(session.counts)
     silent = [name for name, n in rules.items() if not n]
-    instead = steer(session, set(silent))
+    instead = steer(session, set(silent)) if session.found.rules_ran else {name: [] for name in silent}
     out.part("peephole rules", len(rules) - len(instead),
              [f"{name} ({', '.join(others) or 'nothing'} instead)" for name, others in instead.items()], 4)
     steered = len(silent) - len(instead)
@@ -370,7 +382,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     n, s = options.scale, options.seed
-    counts = {"rules": 2 * n, "kernels": 4 * n, "loops": 3 * n, "functions": 2 * n, "cuda": n}
+    counts = {"rules": 2 * n, "kernels": 4 * n, "loops": 3 * n, "lowering": n, "functions": 2 * n, "cuda": n}
     with tempfile.TemporaryDirectory() as folder:
         session = Session(options, folder)
         for part in options.only or PARTS:

@@ -37,4 +37,4 @@ def programs(seed):
             text = content.decode(errors="replace")
             if name.endswith(".nvir") and not any(line.startswith(ALONE) for line in text.splitlines()):
                 files[name] = kernel(seed).encode() + content
-        yield section.name, {**wrong[0], "files": files}, ""
+        yield section.name, {**wrong[0], "files": files, "alone": wrong[0]["files"]}, ""
