@@ -1,7 +1,7 @@
-/* Counts the peephole rules that were applied, for coverage.py: count_rules() is called by the copy
- * of opt/scalar/combine_rules.c that VARIANT=coverage compiles, with the index of the word after the
- * rule's program. The file that NVMINI_RULE_COUNTS names is an array of 32-bit counters, shared by
- * all processes; without it nothing is counted. */
+/* Counts the peephole rules that were applied, for coverage.py: count_rules() is called by the
+ * copy of opt/scalar/combine_rules.c that VARIANT=coverage compiles, with the index of the word
+ * after the rule's program. The file that NVMINI_RULE_COUNTS names is an array of 32-bit counters,
+ * shared by all processes; without it nothing is counted. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>

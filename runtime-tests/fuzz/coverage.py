@@ -71,6 +71,7 @@ class Session:
             os.unlink(self.counts)
         self.env = {**os.environ, "NVMINI_RULE_COUNTS": self.counts, "LLVM_PROFILE_FILE": os.path.join(self.raw, "programs-%2m.profraw"),
                     "PATH": self.build + os.pathsep + os.environ["PATH"]}
+        os.environ["LLVM_PROFILE_FILE"] = self.env["LLVM_PROFILE_FILE"]  # of processes that other modules start
 
     def call(self, *command, **more):
         env = {**self.env, **more.pop("env", {})}
@@ -186,7 +187,6 @@ class Session:
         messages = {line.split()[0]: line[38:] for line in self.call(self.nvmini, "diagnostics").stdout.splitlines()}
         checker = check_reference.Checker(argparse.Namespace(nvmini=self.nvmini, update=False, names=[]))
         checker.messages = messages
-        os.environ.update(LLVM_PROFILE_FILE=self.env["LLVM_PROFILE_FILE"])
         self.reasons = {}
         for name, command, reason in gen_errors.programs(seed):
             if command is None:
