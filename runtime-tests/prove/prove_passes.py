@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""Validates the passes with Z3: each function before and after each pass that changed it (refine.py, encode.py).
+
+usage: prove_passes.py [--count N] [--seed S] [--levels O1,O2,O3] [--limit MS] [--show] [FILE...]
+       prove_passes.py --wrong      must refute the transformations of wrong_passes.txt, and prove its right ones
+       prove_passes.py --quick      --wrong and 50 generated functions
+
+Without files, functions are generated (gen_small.py), N of them. Per pass that changed a function the answer is one of
+  proved        for all inputs that stay within the bound of iterations (counted apart where a loop may exceed it)
+  refuted       for an input, which is printed; a failure
+  unsupported   by name: a construct that is not encoded
+  abstract      refuted, but only as to what is not known of floats, assembly or special registers
+  timed out     Z3 gave no answer in the limit
+Prints the counts; the last line is `N passed, N failed`. Exit status 1 if any failed.
+"""
+import argparse
+import collections
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import gen_small
+import irtext
+import refine
+import terms
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+DUMP = re.compile(r"^\*\*\* IR Dump After ([-\w<>;]+) on (.*) \*\*\*$")
+INTERPROCEDURAL = {"ipsccp", "globaldce"}
+PER_MODULE = 25
+METADATA = re.compile(r", !(?:tbaa|alias\.scope|noalias|tbaa\.struct|dbg|llvm\.loop|prof|unpredictable|fpmath|nontemporal|invariant\.load"
+                      r"|llvm\.access\.group|srcloc) !\d+")
+
+
+class Totals:
+    def __init__(self):
+        self.kinds, self.unsupported, self.abstract = collections.Counter(), collections.Counter(), collections.Counter()
+        self.timeouts, self.passes, self.bounded = collections.Counter(), collections.Counter(), 0
+        self.functions, self.refuted = set(), []
+
+
+def stripped(text):
+    """Without facts about aliases, which are not encoded."""
+    text = re.sub(r", !(?:tbaa|tbaa\.struct|alias\.scope|noalias) !\d+", "", text)
+    return text
+
+
+def compile_ir(nvmini, path, options):
+    command = [nvmini, "compile", path, "--cpu", "sm_90", "--emit", "ir", "--device-c", "-Wno-loop-not-unrolled", "-Wno-loop-not-vectorized",
+               *options]
+    p = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if p.returncode not in (0, 1):
+        raise RuntimeError(f"{' '.join(command)}: exit status {p.returncode}\n{p.stderr[-1000:]}")
+    return p
+
+
+def dumps(nvmini, path, options):
+    """[(pass, function, text, number of the pass)] of the changes, in the order of the passes."""
+    p = compile_ir(nvmini, path, ["--print-changed", "-o", os.devnull, *options])
+    out, current = [], None
+    for line in (p.stdout + p.stderr).split("\n"):
+        m = DUMP.match(line)
+        if m:
+            current = []
+            out.append((m[1], m[2], current))
+        elif current is not None:
+            current.append(line)
+            if line == "}" and not out[-1][1] == "[module]":
+                current = None
+    p = compile_ir(nvmini, path, ["--print-changed=quiet", "-o", os.devnull, *options])
+    numbers = re.findall(r"^(\S+) on (\S+) \(pass (\d+)\): ", p.stdout + p.stderr, re.M)
+    numbers = [(name, function, int(k)) for name, function, k in numbers if function != "[module]"]
+    if [n[:2] for n in numbers] != [d[:2] for d in out if d[1] != "[module]"]:
+        raise RuntimeError(f"{path}: the dumps are not those that are numbered")
+    numbers = iter(numbers)
+    return [(name, function, "\n".join(lines).strip(), 0 if function == "[module]" else next(numbers)[2])
+            for name, function, lines in out]
+
+
+def parsed(text, module):
+    f = irtext.function(text, module)
+    f.text = text
+    return f
+
+
+def validate_file(nvmini, path, levels, solver, totals, seen, show, looked=None):
+    printed = subprocess.run([nvmini, "print", path], capture_output=True, text=True, check=False).stdout
+    text = stripped(printed)
+    with tempfile.NamedTemporaryFile("w", suffix=".nvir", delete=False) as f:
+        f.write(text)
+    try:
+        module, texts = irtext.module(text)
+        for level in levels:
+            validate_level(nvmini, f.name, path, level, module, dict(texts), solver, totals, seen, show)
+    finally:
+        os.unlink(f.name)
+
+
+NUMBERED = re.compile(r" #\d|!\w+ !\d")
+
+
+def at_pass(nvmini, path, options, number):
+    """The whole module after so many passes: a dump of a function does not say what #3 and !5 are."""
+    return irtext.module(compile_ir(nvmini, path, [*options, "--opt-bisect-limit", str(number), "-o", "-"]).stdout)
+
+
+def validate_level(nvmini, path, shown, level, module, texts, solver, totals, seen, show):
+    options = level.split()
+    for name, function, after, number in dumps(nvmini, path, options):
+        key = "@" + function
+        if function == "[module]":
+            texts = irtext.module(after)[1]
+            totals.kinds["unsupported"] += 1
+            totals.passes[name] += 1
+            totals.unsupported["pass " + name] += 1
+            continue
+        before, texts[key] = texts.get(key), after
+        if before is None or (name, before, after) in seen or before == after:
+            continue
+        seen.add((name, before, after))
+        totals.functions.add((shown, key))
+        totals.passes[name] += 1
+        old = new = module
+        if NUMBERED.search(before) or NUMBERED.search(after):
+            (old, old_texts), (new, new_texts) = (at_pass(nvmini, path, options, k) for k in (number - 1, number))
+            before, after = old_texts.get(key, before), new_texts.get(key, after)
+        v = one(solver, old, new, before, after, texts if name == "inline" else {}, totals)
+        if v.kind == "refuted":
+            totals.refuted.append((shown, key, name, before, after, v.why))
+            if show:
+                print(f"--- {shown} {key} {level}: {name} refuted: {' '.join(v.why.split())[:600]}\n{before}\n{after}\n", flush=True)
+
+
+def one(solver, module, new, before, after, texts, totals):
+    bodies, begin = {}, time.monotonic()
+    try:
+        b, a = parsed(before, module), parsed(after, new)
+        for name, text in texts.items():
+            if name != b.name:
+                try:
+                    bodies[name] = parsed(text, module)
+                except irtext.Unsupported:
+                    pass
+        v = refine.check(solver, module, b, a, bodies, new)
+    except irtext.Unsupported as e:
+        v = refine.Verdict("unsupported", str(e))
+    except RecursionError:
+        v = refine.Verdict("unsupported", "too deep")
+    elapsed = time.monotonic() - begin
+    if elapsed > 5 and os.environ.get("SLOW"):
+        print(f"SLOW {elapsed:.1f} {v.kind} {v.why[:40]}\n{before}", flush=True)
+    totals.kinds[v.kind] += 1
+    totals.bounded += v.bounded and v.kind == "proved"
+    {"unsupported": totals.unsupported, "abstract": totals.abstract, "timeout": totals.timeouts}.get(v.kind, collections.Counter())[v.why] += 1
+    return v
+
+
+def judge_wrong(solver):
+    """How many of the listed transformations are judged right and how many are not; says which."""
+    with open(f"{HERE}/wrong_passes.txt", encoding="utf-8") as f:
+        cases = f.read().split("\n;; ")[1:]
+    good = bad = 0
+    for case in cases:
+        title, text = case.split("\n", 1)
+        module, texts = irtext.module(text)
+        s, t = (parsed(texts[name], module) for name in ("@s", "@t"))
+        s.name = t.name = "@f"
+        v = refine.check(solver, module, s, t, {}, look_vacuous=True)
+        fine = v.kind == ("refuted" if title.startswith("wrong") else "proved")
+        good, bad = good + fine, bad + (not fine)
+        if not fine:
+            print(f"wrong_passes.txt: {title}: {v.kind} {' '.join(v.why.split())[:300]}")
+    print(f"wrong_passes.txt: {good} of {good + bad} transformations judged as they must be")
+    return good, bad
+
+
+def report(totals, solver):
+    k = totals.kinds
+    print(f"{len(totals.functions)} functions, {sum(totals.passes.values())} changes by passes: {k['proved']} proved "
+          f"({totals.bounded} up to the bound of loops), {k['refuted']} refuted, {k['unsupported']} unsupported, {k['abstract']} abstract, "
+          f"{k['timeout']} timed out; {solver.questions} questions to Z3, {solver.seconds:.0f} s")
+    for title, counter in (("unsupported", totals.unsupported), ("abstract", totals.abstract), ("timed out", totals.timeouts)):
+        if counter:
+            print(f"  {title}: " + "; ".join(f"{name} {n}" for name, n in counter.most_common()))
+    print("  passes: " + ", ".join(f"{name} {n}" for name, n in totals.passes.most_common()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--levels", default="-O1,-O2,-O3")
+    parser.add_argument("--limit", type=int, default=2000, help="milliseconds a question")
+    parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
+    parser.add_argument("--wrong", action="store_true", help="judge the listed transformations only")
+    parser.add_argument("--quick", action="store_true", help="these and 50 functions")
+    parser.add_argument("--show", action="store_true", help="print the functions of what is refuted")
+    options = parser.parse_args()
+    solver, totals, seen = terms.Solver(options.limit), Totals(), set()
+    levels = options.levels.split(",")
+    good = bad = 0
+    if options.wrong or options.quick:
+        good, bad = judge_wrong(solver)
+        if options.wrong:
+            options.count = 0
+        elif not options.files:
+            options.count = 50
+    for path in options.files:
+        validate_file(options.nvmini, path, levels, solver, totals, seen, options.show)
+    if not options.files:
+        with tempfile.TemporaryDirectory() as folder:
+            for k in range((options.count + PER_MODULE - 1) // PER_MODULE):
+                path = f"{folder}/seed-{options.seed + k}.nvir"
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write(gen_small.generate(options.seed + k, PER_MODULE))
+                validate_file(options.nvmini, path, levels, solver, totals, seen, options.show)
+    if not options.wrong:
+        report(totals, solver)
+    solver.close()
+    bad += totals.kinds["refuted"]
+    print(f"{good + totals.kinds['proved']} passed, {bad} failed")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.setrecursionlimit(200000)
+    threading.stack_size(512 << 20)
+    status = []
+    thread = threading.Thread(target=lambda: status.append(main()))
+    thread.start()
+    thread.join()
+    sys.exit(status[0] if status else 1)
