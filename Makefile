@@ -184,6 +184,7 @@ help:
 	@echo 'make prove          prove the peephole rules with Z3; EXPRESSIONS=20000 executed; trip counts,'
 	@echo '                    known bits, ranges and conditions on all small integers, of which check takes a part'
 	@echo 'make prove-loops    execute loops with counters of 8 to 64 bits in many ways; LOOPS_ARGUMENTS=--modules=900'
+	@echo 'make prove-passes   validate passes on generated functions with Z3; ARGS="--count 1000 --seed 1"'
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
 	@echo 'make check-random   random programs of Csmith, YARPGen and llvm-stress, executed; COUNT=200 SEED=1'
 	@echo 'make check-kernels  every kernel of real modules, levels compared bit by bit; MODULES=folder of .ll files'
@@ -429,6 +430,13 @@ prove: all $(SMALL_WORLDS)
 	@$(PYTHON) runtime-tests/prove/fire.py
 	@$(PYTHON) runtime-tests/prove/expressions.py --count $(EXPRESSIONS)
 	@for t in $(SMALL_WORLDS); do SMALL_WORLDS=all $$t || exit 1; done
+
+# Each function before and after each pass that changed it; by what arithmetic, memory, poison and undef mean, not by execution.
+.PHONY: prove-passes
+prove-passes: all
+	@$(PYTHON) runtime-tests/prove/execute_encoded.py --count 500
+	@$(PYTHON) runtime-tests/prove/prove_passes.py --wrong
+	@$(PYTHON) runtime-tests/prove/prove_passes.py --nvmini $B/nvmini $(or $(ARGS),--count 1000 --seed 1)
 
 prove-loops: all
 	@$(PYTHON) runtime-tests/fuzz/enumerate_loops.py --nvmini $B/nvmini $(or $(LOOPS_ARGUMENTS),--modules 900)

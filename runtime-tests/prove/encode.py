@@ -329,7 +329,7 @@ class Run:
         self.chosen, self.undefined, self.bounded, self.names = [], [], [], {}
         self.view = memory.View(world, self.undef_byte, world.initial)
         self.uninterpreted, self.nodes, self.depth, self.fresh_undefs = set(), 0, 0, set()
-        self.alloca_blocks, self.active = [], []
+        self.alloca_blocks, self.active, self.seen, self.picks = [], [], 0, {}
 
     # --- choices
     def choose(self, what, w, undef=False):

@@ -300,17 +300,26 @@ def store(run, state, i, finals):
     for (at, s), x in zip(pieces(t), flat(v)):
         if s[0] == "p":
             run.escape(state, x.tags)
+        if run.side == "s" and x.bits.op == "nondet" and x.bits in x.undefs:
+            x = Val(x.bits, T.TRUE)  # as LLVM removes such a store, which may leave poison in its place
         write_scalar(run, state, p, at, s, x, is_exact(store_size(s), align, at))
     return None
 
 
 # --- calls -----------------------------------------------------------------------------------------------
 
-def masked(x):
-    """What a call sees of an argument: its bits where it is no poison, and whether it is."""
+def masked(run, x):
+    """What a call sees of an argument: its bits and whether it is poison. The source may pick anything for poison;
+    what the target has in the same place is the first to try (refine.instances)."""
+    run.seen += 1
+    n, w = run.seen, x.bits.w
+    if run.side == "t":
+        out = [T.ite(x.poison, T.const(0, w), x.bits), T.bool_bit(x.poison)]
+        run.picks[f".seen {n}.{w}.0"], run.picks[f".poison seen {n}.1.0"] = out
+        return out
     if x.poison is T.FALSE:
-        return [x.bits]
-    return [T.ite(x.poison, T.const(0, x.bits.w), x.bits), T.bool_bit(x.poison)]
+        return [x.bits, T.const(0, 1)]
+    return [T.ite(x.poison, run.choose(f"seen {n}", w), x.bits), T.ite(x.poison, run.choose(f"poison seen {n}", 1), T.const(0, 1))]
 
 
 def results(run, name, t, seen, noundef=False):
@@ -324,10 +333,10 @@ def results(run, name, t, seen, noundef=False):
 
 def event(run, state, finals, name, args, t, returns, clobbers=None, noundef=False, escaping=()):
     """A call that is visible: it has a place in the history. clobbers: tags whose memory it may write."""
-    seen = [b for x in args for b in masked(x)]
+    seen = [b for x in args for b in masked(run, x)]
     tags = EXT | {t for t, c in state.escapes.items() if c is T.TRUE} | (clobbers or frozenset())
     a, p = run.view.byte(state.mem, T.var("a*", 64), tags, None)
-    seen = [state.epoch, *seen, *masked(Val(a, p))]
+    seen = [state.epoch, *seen, *masked(run, Val(a, p))]
     name = name + "/" + ".".join(str(x.w) for x in seen)
     epoch = T.uf("history after " + name, 32, seen)
     value = results(run, name, t, [epoch], noundef)
@@ -403,13 +412,13 @@ def unknown_call(run, state, i, name, args, finals):
     returns = "willreturn" in words
     noundef = "noundef" in result_words
     if not reads and not writes and returns:
-        seen = [b for x in scalars for b in masked(x)]
+        seen = [b for x in scalars for b in masked(run, x)]
         return finish(run, results(run, name + "/" + ".".join(str(x.w) for x in seen), i.type, seen, noundef), result_words)
     clobbers = frozenset() if inner or not writes else tags if only_args else EXT | tags
     if not writes and returns:
-        seen = [b for x in scalars for b in masked(x)]
+        seen = [b for x in scalars for b in masked(run, x)]
         a, p = run.view.byte(state.mem, T.var("a*", 64), EXT | tags | frozenset(state.escapes), None)
-        seen = [state.epoch, *seen, *masked(Val(a, p))]
+        seen = [state.epoch, *seen, *masked(run, Val(a, p))]
         v = results(run, "read " + name + "/" + ".".join(str(x.w) for x in seen), i.type, seen, noundef)
     else:
         v = event(run, state, finals, name, scalars, i.type, returns, clobbers if writes else None, noundef)
@@ -425,7 +434,7 @@ def assembly(run, state, i, finals):
     args = [x for v in run.operands(state, i) for x in flat(v)]
     if "sideeffect" in text or "memory" in text:
         return event(run, state, finals, "asm " + text.replace("|", ""), args, i.type, True, EXT if "memory" in text else None)
-    seen = [b for x in args for b in masked(x)]
+    seen = [b for x in args for b in masked(run, x)]
     name = "asm " + text.replace("|", "") + "/" + ".".join(str(x.w) for x in seen)
     run.uninterpreted.add("assembly")
     return results(run, name, i.type, seen)

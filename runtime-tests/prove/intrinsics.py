@@ -38,6 +38,8 @@ def call(run, state, i, name, args, finals):
     v = number(run, i, base, args)
     if v is not None:
         return v
+    if base.startswith("get.active.lane.mask"):
+        return lane_mask(i, *args)
     if PURE.match(name) or SPECIAL.match(name):
         scalars = [x for v in args for x in flat(v)]
         run.uninterpreted.add("f.llvm." + base)
@@ -45,8 +47,16 @@ def call(run, state, i, name, args, finals):
             if not scalars:
                 return Val(T.uf("f.llvm." + name, i.type[1], []))
             return run.float_flags(i, unknown(run, "f.llvm." + name, i.type, scalars), scalars if i.type[0] == "f" else [])
-        return results(run, "f.llvm." + name, i.type, [b for x in scalars for b in masked(x)])
+        return results(run, "f.llvm." + name, i.type, [b for x in scalars for b in masked(run, x)])
+    if not name.startswith("nvvm."):
+        run.uninterpreted.add("llvm." + base)
     return None
+
+
+def lane_mask(i, base, n):
+    w = base.bits.w + 32
+    return [Val(T.bool_bit(T.ult(T.add(T.zext(base.bits, w), T.const(k, w)), T.zext(n.bits, w))), T.or_(base.poison, n.poison), union(base, n))
+            for k in range(i.type[1])]
 
 
 def number(run, i, base, args):
@@ -109,5 +119,8 @@ def copy(run, state, i, name, args):
             if memory.overlap_possible(to.tags, source.tags):
                 run.ub(state, T.not_(apart))
         data = [run.view.byte(state.mem, T.add(source.bits, c64(k)), source.tags, None) for k in range(n.val)]
+        if run.side == "s":  # a byte of poison spoils the copy: passes copy words, which are poison as a whole
+            spoiled = T.or_(*(q for _, q in data))
+            data = [(b, spoiled) for b, _ in data]
     state.mem = memory.store(state.mem, to.bits, data, to.tags, False)
     return []

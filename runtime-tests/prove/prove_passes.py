@@ -41,7 +41,7 @@ class Totals:
     def __init__(self):
         self.kinds, self.unsupported, self.abstract = collections.Counter(), collections.Counter(), collections.Counter()
         self.timeouts, self.passes, self.bounded = collections.Counter(), collections.Counter(), 0
-        self.functions, self.refuted = set(), []
+        self.functions, self.refuted, self.undef_arguments = set(), [], False
 
 
 def stripped(text):
@@ -101,6 +101,7 @@ def validate_file(nvmini, path, levels, solver, totals, seen, show, looked=None)
         os.unlink(f.name)
 
 
+CALLED = re.compile(r"\bcall [^@\n]*(@[-\w$.]+)\(")
 NUMBERED = re.compile(r" #\d|!\w+ !\d")
 
 
@@ -126,7 +127,7 @@ def validate_level(nvmini, path, shown, level, module, texts, solver, totals, se
         totals.functions.add((shown, key))
         totals.passes[name] += 1
         old = new = module
-        if NUMBERED.search(before) or NUMBERED.search(after):
+        if NUMBERED.search(before) or NUMBERED.search(after) or any(c in texts for c in CALLED.findall(before)):
             (old, old_texts), (new, new_texts) = (at_pass(nvmini, path, options, k) for k in (number - 1, number))
             before, after = old_texts.get(key, before), new_texts.get(key, after)
         v = one(solver, old, new, before, after, texts if name == "inline" else {}, totals)
@@ -146,7 +147,7 @@ def one(solver, module, new, before, after, texts, totals):
                     bodies[name] = parsed(text, module)
                 except irtext.Unsupported:
                     pass
-        v = refine.check(solver, module, b, a, bodies, new)
+        v = refine.check(solver, module, b, a, bodies, new, undef_arguments=totals.undef_arguments)
     except irtext.Unsupported as e:
         v = refine.Verdict("unsupported", str(e))
     except RecursionError:
@@ -200,9 +201,11 @@ def main():
     parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
     parser.add_argument("--wrong", action="store_true", help="judge the listed transformations only")
     parser.add_argument("--quick", action="store_true", help="these and 50 functions")
+    parser.add_argument("--undef-arguments", action="store_true", help="arguments may be undef, too")
     parser.add_argument("--show", action="store_true", help="print the functions of what is refuted")
     options = parser.parse_args()
     solver, totals, seen = terms.Solver(options.limit), Totals(), set()
+    totals.undef_arguments = options.undef_arguments
     levels = options.levels.split(",")
     good = bad = 0
     if options.wrong or options.quick:

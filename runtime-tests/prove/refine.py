@@ -149,10 +149,21 @@ class Outcome:
         self.bounded = T.or_(*run.bounded)
 
 
+def perhaps_undef(run, v, name):
+    """An argument that may be undef: another value at each use."""
+    if isinstance(v, list):
+        return [perhaps_undef(run, x, f"{name}.{k}") for k, x in enumerate(v)]
+    u = run.choose("argument", v.bits.w, True)
+    return Val(T.ite(T.var("undef " + name, 0), u, v.bits), v.poison, (u,), v.tags)
+
+
 def execute(world, args, side, module, f, bodies, bound):
     world.blocks = {t: b for t, b in world.blocks.items() if t[:2] != "a:"}
     run = Run(world, side, module, bodies, bound)
     run.active = [f.name]
+    if world.undef_arguments:
+        args = [v if {"noundef", "byval", "range", "nonnull", "align"} & set(facts) else perhaps_undef(run, v, name)
+                for v, (_, name, facts) in zip(args, f.args)]
     finals = run.function(f, args, State(T.TRUE, {}, memory.start(), T.const(0, 32), {}))
     outcome = Outcome(run, finals)
     if outcome.mem is not None:
@@ -187,16 +198,17 @@ def violation(s, t):
 
 def instances(s, t):
     """Choices for what the source chooses: as the target's of the same name, else 0 or all ones."""
-    by_name = {x.val[1:]: x for x in t.run.chosen}
+    by_name = {**{x.val[1:]: x for x in t.run.chosen}, **t.run.picks}
     out = []
     for other in (0, -1):
         out.append({x: by_name.get(x.val[1:], T.const(other, x.w)) for x in s.run.chosen})
     return out
 
 
-def encode_both(module, new, before, after, bodies, bound):
+def encode_both(module, new, before, after, bodies, bound, undef_arguments=False):
     text = before.text + after.text
     world, args = build_world(module, before, text)
+    world.undef_arguments = undef_arguments
     for _ in range(4):
         known = set(world.escaped)
         s = execute(world, args, "s", module, before, bodies, bound)
@@ -246,12 +258,12 @@ def vacuous(solver, world, s):
     return solver.ask(T.question(t)[0], False)[0] == "unsat"
 
 
-def check(solver, module, before, after, bodies, new=None, bound=encode.BOUND, look_vacuous=False):
+def check(solver, module, before, after, bodies, new=None, bound=encode.BOUND, look_vacuous=False, undef_arguments=False):
     """before, after: parsed functions that have their text."""
     T.reset()
     T.COUNT[0] = 2
     try:
-        world, s, t = encode_both(module, new or module, before, after, bodies, bound)
+        world, s, t = encode_both(module, new or module, before, after, bodies, bound, undef_arguments)
         v = decide(solver, world, s, t)
         v.bounded = bool(s.run.bounded or t.run.bounded)
         if look_vacuous and v.kind == "proved" and vacuous(solver, world, s):
