@@ -4,6 +4,7 @@
 #include "codegen/intrinsic.h"
 #include "codegen/report.h"
 #include "codegen/value.h"
+#include "ir/evalint.h"
 
 /* The handler of an intrinsic, if it has one; without handler and form it is refused. */
 struct intrinsic_form {
@@ -88,9 +89,20 @@ static uint16_t form_type(struct form_reader *r, uint32_t k, unsigned kind) {
   }
 }
 
-static void form_refuse(struct form_reader *r, const char *why) {
+static void form_refuse(struct form_reader *r, uint32_t k, uint64_t allowed, uint64_t found) {
   const struct form_call *c = r->call;
-  report_refuse(c->l, intrinsic_call_name(c->l, c->inst), why);
+  struct textbuf why;
+  textbuf_init(&why, &c->l->function_arena);
+  textbuf_format(&why, "argument %u must be ", k + 1);
+  for (uint32_t v = 0, written = 0; allowed >> v; v++) {
+    if (!(allowed >> v & 1)) continue;
+    if (written++ > 0) textbuf_puts(&why, allowed >> v == 1 ? " or " : ", ");
+    textbuf_format(&why, "%u", v);
+  }
+  textbuf_puts(&why, ", not ");
+  textbuf_signed(&why, evalint_sext(intrinsic_int_bits(c->l, form_value_type(c, k)), found));
+  textbuf_char(&why, '\0');
+  report_refuse(c->l, intrinsic_call_name(c->l, c->inst), why.bytes ? why.bytes : "");
 }
 
 static void emit_form(struct lower *l, const struct nvm_inst *i, const uint16_t *form) {

@@ -237,6 +237,29 @@ static uint32_t fitting_operands(const struct ptx_function *f, const struct ptx_
   return e->operand_count;
 }
 
+static bool in_range(const struct ptx_bounds *r, int64_t value) {
+  if (value < r->low || value > r->high) return false;
+  if (!r->doubles) return (value - r->low) % r->step == 0;
+  return value % r->low == 0 && (value / r->low & (value / r->low - 1)) == 0;
+}
+
+/* Notes the first literal that is out of the range of its operand, the latest of all forms. */
+static bool literals_fit(const struct ptx_function *f, const struct ptx_entry *e,
+                         const struct ptx_form *form, struct ptx_need *need) {
+  const struct ptx_shape *shapes = ptx_form_shapes(form);
+  for (uint32_t i = 0; i < e->operand_count; i++) {
+    const struct ptx_operand *o = &f->operands.data[e->first_operand + i];
+    if (shapes[i].range == 0 || o->kind != PTX_OPERAND_INT) continue;
+    if (in_range(ptx_bounds(shapes[i].range), o->imm)) continue;
+    if (need->fault == PTX_FAULT_RANGE && i < need->operand) return false;
+    need->fault = PTX_FAULT_RANGE;
+    need->operand = (uint8_t)i;
+    need->range = shapes[i].range;
+    return false;
+  }
+  return true;
+}
+
 static const struct ptx_form *choose_form(const struct ptx_function *f, const struct ptx_entry *e,
                                           const struct walk *w, struct ptx_need *need) {
   need->fault = PTX_FAULT_COUNT;
@@ -246,9 +269,11 @@ static const struct ptx_form *choose_form(const struct ptx_function *f, const st
     if (e->operand_count < form->min_count || e->operand_count > form->shape_count) continue;
     uint32_t fitting = fitting_operands(f, e, w, form);
     if (fitting == e->operand_count) {
+      if (!literals_fit(f, e, form, need)) continue;
       need->fault = PTX_FAULT_NONE;
       return form;
     }
+    if (need->fault == PTX_FAULT_RANGE) continue; /* nearer than another kind of operand */
     if (need->fault == PTX_FAULT_COUNT || fitting > need->operand) need->operand = (uint8_t)fitting;
     need->fault = PTX_FAULT_OPERAND;
   }
@@ -349,6 +374,7 @@ bool ptx_check_key(const struct ptx_function *f, const struct ptx_entry *e, stru
   *key = (struct ptx_key){.op = e->op | (uint64_t)e->mod_count << 16 |
                                 (uint64_t)e->operand_count << 24 | guard_class << 32};
   if (e->mod_count > KEY_MODS || e->operand_count > KEY_OPERANDS) return false;
+  if (ptx_op_row(e->op)->ranged) return false;
   for (uint32_t i = 0; i < e->mod_count; i++)
     key->mods = key->mods << 16 | f->mods.data[e->first_mod + i];
   return key_push_operands(f, e->first_operand, e->operand_count, key) <= KEY_OPERANDS;
@@ -362,6 +388,28 @@ static void write_mnemonic(const struct ptx_function *f, const struct ptx_entry 
   textbuf_puts(out, ptx_op_row(e->op)->text);
   for (uint32_t i = 0; i < e->mod_count; i++)
     textbuf_puts(out, ptx_mod_row(f->mods.data[e->first_mod + i])->text);
+}
+
+/* "operand 2 must be 0 to 4, not 7"; also "-1 or 1", "4, 8 or 16", "24 to 256 in steps of 8". */
+static void describe_range(const struct ptx_bounds *r, uint32_t operand, int64_t found,
+                           struct textbuf *out) {
+  bool few = r->doubles || r->high / r->step - r->low / r->step <= 2;
+  textbuf_format(out, "operand %u must be ", operand + 1);
+  if (!few && r->high == INT32_MAX && r->step > 1)
+    textbuf_format(out, "a multiple of %u and ", (unsigned)r->step);
+  textbuf_signed(out, r->low);
+  for (int64_t v = r->low, next; few && v < r->high; v = next) {
+    next = r->doubles ? v * 2 : v + r->step;
+    textbuf_puts(out, next == r->high ? " or " : ", ");
+    textbuf_signed(out, next);
+  }
+  if (!few) textbuf_puts(out, r->high == INT32_MAX ? " or more" : " to ");
+  if (!few && r->high != INT32_MAX) {
+    textbuf_signed(out, r->high);
+    if (r->step > 1) textbuf_format(out, " in steps of %u", (unsigned)r->step);
+  }
+  textbuf_puts(out, ", not ");
+  textbuf_signed(out, found);
 }
 
 void ptx_describe_need(const struct ptx_function *f, const struct ptx_entry *e,
@@ -381,6 +429,10 @@ void ptx_describe_need(const struct ptx_function *f, const struct ptx_entry *e,
       break;
     case PTX_FAULT_OPERAND:
       textbuf_format(out, "operand %u has the wrong kind or type", need->operand + 1u);
+      break;
+    case PTX_FAULT_RANGE:
+      describe_range(ptx_bounds(need->range), need->operand,
+                     f->operands.data[e->first_operand + need->operand].imm, out);
       break;
     case PTX_FAULT_GUARD: textbuf_puts(out, "the guard is not a predicate"); break;
     case PTX_FAULT_TARGET:

@@ -15,6 +15,7 @@ enum ptx_fault {
   PTX_FAULT_END,      /* modifiers are missing at the end */
   PTX_FAULT_COUNT,    /* too few or too many operands */
   PTX_FAULT_OPERAND,  /* `operand` does not fit the form */
+  PTX_FAULT_RANGE,    /* the literal `operand` is not in `range` */
   PTX_FAULT_GUARD,    /* the guard is not a predicate */
   PTX_FAULT_TARGET,   /* the target lacks `missing` */
 };
@@ -25,6 +26,7 @@ struct ptx_need {
   uint8_t ptx;        /* lowest .version for it on this target, 78 for 7.8 */
   uint8_t before_ptx; /* .version must be below; 0: any */
   uint8_t operand;    /* index */
+  uint8_t range;      /* of RANGE: of ptx_bounds() */
   uint16_t mod;       /* enum ptx_mod: of MODIFIER; of TARGET, if one word needs it */
   const struct tgt_requirement *missing; /* of TARGET */
   const struct ptx_form *form;           /* the row; NULL unless found */
@@ -35,7 +37,7 @@ enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_e
                                 const struct nvm_target *target, struct ptx_need *need);
 
 /* A cache key of a PTX_INST entry: ptx_check_entry() gives the same result for equal keys. False:
- * the entry is too large for a key. */
+ * the entry is too large for a key, or depends on the values of literals. */
 struct ptx_key {
   uint64_t op, mods, operands[2];
 };

@@ -72,6 +72,12 @@ static struct ptx_operand read_operand(struct form_reader *r, uint16_t word) {
       o.negated = true;
       return o;
     }
+    case FORM_REG: {
+      struct ptx_operand o = {.kind = PTX_OPERAND_NONE};
+      r->registers_only = true;
+      read_operands(r, &o, 1);
+      return o;
+    }
     default: return (struct ptx_operand){.kind = PTX_OPERAND_NONE};
   }
 }
@@ -93,13 +99,19 @@ static uint32_t read_operands(struct form_reader *r, struct ptx_operand *to, uin
 
 /* The word selected by constant arguments; two of them make a number of base 4. */
 static uint16_t chosen_word(struct form_reader *r, uint16_t word) {
-  uint32_t count = word >> 6 & 63, second = *r->at++;
-  uint64_t choice = r->constant(r, word & 63);
-  if (second != FORM_ALL) choice = choice * 4 + r->constant(r, second);
+  uint32_t count = word >> 6 & 63, second = *r->at++, each = second == FORM_ALL ? 1 : 4;
   const uint16_t *choices = r->at;
+  uint64_t choice = r->constant(r, word & 63), allowed = 0;
+  uint64_t low = second == FORM_ALL ? 0 : r->constant(r, second);
   r->at += count;
-  if (choice < count && choices[choice] != FORM_MOD_NEVER) return choices[choice];
-  r->refuse(r, "a constant argument is out of range");
+  if (low >= each) {
+    r->refuse(r, second, (1u << each) - 1, low);
+    return PTX_MOD_NONE;
+  }
+  for (uint32_t k = 0; k < count / each; k++)
+    if (choices[k * each + low] != FORM_MOD_NEVER) allowed |= UINT64_C(1) << k;
+  if (choice < 64 && (allowed >> choice & 1)) return choices[choice * each + low];
+  r->refuse(r, word & 63, allowed, choice);
   return PTX_MOD_NONE;
 }
 

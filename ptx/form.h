@@ -23,6 +23,7 @@ enum {
   FORM_SINK = 0xa000,
   FORM_NOT = 0xb000,  /* the operand that follows, negated */
   FORM_IF = 0xc000,   /* | words << 6 | argument: they are used if this constant is not 0 */
+  FORM_REG = 0xd000,  /* the operand that follows, in a register */
   FORM_KIND = 0xf000, /* mask of the above */
   FORM_ALL = 63,      /* every part: in a vector all of them, elsewhere the only one */
 
@@ -52,7 +53,8 @@ struct form_reader {
    * kind 0..3: b u s f. */
   uint16_t (*space)(struct form_reader *r, uint32_t k);
   uint16_t (*type)(struct form_reader *r, uint32_t k, unsigned kind);
-  void (*refuse)(struct form_reader *r, const char *why);
+  /* The value `found` of constant argument k selects nothing; bits of `allowed`: the values that do. */
+  void (*refuse)(struct form_reader *r, uint32_t k, uint64_t allowed, uint64_t found);
   /* internal */
   const uint16_t *at;
   bool registers_only; /* in vectors, and as the first source */

@@ -69,4 +69,5 @@ const struct ptx_form *ptx_state_form(const struct ptx_state *state, uint32_t i)
 const struct ptx_shape *ptx_form_shapes(const struct ptx_form *form) {
   return &shape_rows[form->first_shape];
 }
+const struct ptx_bounds *ptx_bounds(uint8_t range) { return &range_rows[range]; }
 const struct tgt_requirement *ptx_need(uint16_t need) { return &need_rows[need]; }

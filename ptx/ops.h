@@ -13,6 +13,7 @@ struct ptx_op_row {
   const char *text; /* "cp" */
   uint8_t length;
   uint8_t issue;  /* enum ptx_issue unless a form has its own */
+  bool ranged;    /* an operand has a range */
   uint16_t state; /* start state of the walk over the modifiers */
 };
 
@@ -44,10 +45,17 @@ enum ptx_shape_type {
 struct ptx_shape {
   uint8_t kind;  /* enum ptx_shape_kind */
   uint8_t count; /* VECTOR: elements; 0: as .v2 .v4 .v8 says; 255: any number */
+  uint8_t range; /* of ptx_bounds(); 0: any literal of the type */
   bool dest;
   bool relaxed;  /* a register may be wider than the type */
   bool selected; /* the register has a selector, as %r1.h0 */
   int16_t type;  /* enum ptx_mod, or enum ptx_shape_type */
+};
+
+/* The integer literals that an operand may be: low, low + step, ... or low, low * 2, ... up to high. */
+struct ptx_bounds {
+  int32_t low, high, step;
+  bool doubles;
 };
 
 /* One row of the table: an op with some modifiers and what goes with them. */
@@ -97,6 +105,8 @@ const struct ptx_step *ptx_state_step(const struct ptx_state *state, uint32_t i)
 const struct ptx_form *ptx_state_form(const struct ptx_state *state, uint32_t i);
 /* The form's shape_count shapes, one per operand. */
 const struct ptx_shape *ptx_form_shapes(const struct ptx_form *form);
+/* A range by number, not 0. */
+const struct ptx_bounds *ptx_bounds(uint8_t range);
 /* A requirement by number; 0 needs nothing. */
 const struct tgt_requirement *ptx_need(uint16_t need);
 

@@ -7,9 +7,9 @@ For each intrinsic a module is made that declares and calls it with arguments of
   llc-19  (where installed) must know the name and signature, and its instructions are compared with
           ours: mnemonics with modifiers, registers and moves aside
 
-With --constants each constant argument gets values in and out of its range: nvmini must compile or
-refuse each call, never fail on its own account, and ptxas must accept what it compiled. With
---overloads each overload gets all kinds of types: nvmini must compile or refuse the call.
+With --constants each integer argument gets constants in and out of its range, the bounds of ptx/ops.def
+among them: nvmini must compile or refuse each call, never fail on its own account, and ptxas must
+accept what it compiled. With --overloads each overload gets all kinds of types: nvmini must compile or refuse the call.
 
 usage: check_intrinsics.py [--nvmini build/nvmini] [--gen build/gen/bin/gen_intrinsics]
                            [--only REGEX] [--show] [--no-peers]
@@ -62,7 +62,7 @@ class Signature:
                 break
         self.choice = {**self.choice, **dict(given)}
         self.result = self.type()
-        self.arguments = []
+        self.arguments, self.groups = [], []  # groups: where each named or repeated argument starts
         self.eat(' ')
         self.eat('(')
         while self.peek() != ')':
@@ -91,6 +91,7 @@ class Signature:
         if self.word(r'\.\.\.'): return
         imm = bool(self.word(r'imm '))
         t = self.type()
+        self.groups.append(len(self.arguments))
         for _ in range(self.repeat()): self.arguments.append((t, imm))
 
     def variable(self, v):
@@ -171,16 +172,21 @@ def usual_constants(name, s):
     return found
 
 
-def module(name, signature, chosen=(), types=()):
-    """A call of the intrinsic in @test, with the usual constant arguments and overloads or the given ones."""
+HEAD = 'target triple = "nvptx64-nvidia-cuda"\n'
+
+
+def function(name, signature, given={}, types=(), called='test'):
+    """A declaration of the intrinsic, and a function that calls it with the usual constant arguments and
+    overloads or the given ones, by their numbers. None: it cannot be called so."""
     s = Signature(name, signature, types)
     full = '.'.join([name] + overload_order(s))
-    values = list(chosen) or usual_constants(name, s)
+    values = usual_constants(name, s)
     params, args = [], []
     for k, (t, imm) in enumerate(s.arguments):
         if t == 'metadata': return None
-        if is_constant(name, t, imm):
-            args.append('%s %s' % (t, values.pop(0)))
+        usual = values.pop(0) if is_constant(name, t, imm) else None
+        if k in given or usual is not None:
+            args.append('%s %s' % (t, given.get(k, usual)))
         else:
             params.append('%s %%a%d' % (t, k))
             args.append('%s %%a%d' % (t, k))
@@ -191,8 +197,13 @@ def module(name, signature, chosen=(), types=()):
     call = 'call %s%s @%s(%s)' % (flags, s.result, full, ', '.join(args))
     body = '  %s\n  ret void' % call if s.result == 'void' else \
            '  %%r = %s\n  store %s %%r, ptr %%out\n  ret void' % (call, s.result)
-    return ('target triple = "nvptx64-nvidia-cuda"\ndeclare %s @%s(%s)\ndefine void @test(%s) {\n%s\n}\n'
-            % (s.result, full, types, ', '.join(params + ['ptr %out']), body))
+    return ('declare %s @%s(%s)\n' % (s.result, full, types),
+            'define void @%s(%s) {\n%s\n}\n' % (called, ', '.join(params + ['ptr %out']), body))
+
+
+def module(name, signature, types=()):
+    found = function(name, signature, types=types)
+    return found and HEAD + ''.join(found)
 
 
 def cpu_of(needs):
@@ -258,26 +269,88 @@ def check(row, options):
 
 
 # One argument is tried at a time; the others keep the value that the usual check gives them.
-TRIED = [str(k) for k in range(-2, 18)] + ['31', '32', '64', '127', '128', '255', '256', '2147483647', '-2147483648']
+TRIED = set(range(-2, 18)) | {31, 32, 64, 127, 128, 255, 256, 2147483647, -2147483648}
+# Arguments that may also be registers: ptxas looks at their constants too.
+TRIED_VALUES = {-1, 0, 2, 5, 9, 16, 17, 33, 256, 1025}
+BATCH = 400
 
 
-def try_constants(row, options):
-    """Calls with every tried value of every constant argument, at -O0 and the default level."""
-    name, signature, ptx, _, needs = row
-    if signature == '*' or 'imm' not in signature or re.search(r'va_start|reflect|texsurf', name): return name, 'skipped', ''
-    usual, seen = usual_constants(name, Signature(name, signature)), set()
-    for k, value in enumerate(usual):
-        for tried in TRIED if value not in ('true', 'false', '1.0') else []:
-            text = module(name, signature, usual[:k] + [tried] + usual[k + 1:])
-            for level in ('-O0', '-O2'):
-                code, ptx, errors = run([options.nvmini, 'compile', '-', level, '--cpu', cpu_of(needs), '-o', '-'], text)
-                if code == 0 and options.ptxas and ptx not in seen:
-                    seen.add(ptx)
-                    code, errors = assemble(options.ptxas, name, cpu_of(needs), ptx)
-                    if code != 0: return name, 'ptxas refuses', 'argument %d = %s: %s' % (k, tried, errors)
-                if code not in (0, 1):
-                    return name, 'fails', 'argument %d = %s: exit %d: %s' % (k, tried, code, errors.strip().split('\n')[0])
-    return name, 'tried', ''
+def bounds():
+    """The bounds of the literals of ptx/ops.def, and the values beside them."""
+    found = set()
+    with open(os.path.join(ROOT, 'ptx', 'ops.def')) as table:
+        for low, high, step in re.findall(r'\w\((-?\d+)(?:\.\.(-?\d*)([/*]\d+)?)?\)', table.read()):
+            by = int(step[1:]) if step.startswith('/') else 1
+            for at in [int(low)] + [int(v) for v in [high] if v]: found |= {at - by, at - 1, at, at + 1, at + by}
+    return found
+
+
+def constant_cases(table):
+    """(row, number of the argument, its value), by what they can be assembled with."""
+    groups, immediates = {}, sorted(TRIED | bounds())
+    for row in table:
+        name, signature, ptx, _, needs = row
+        if signature == '*' or re.search(r'va_start|reflect|texsurf', name): continue
+        s = Signature(name, signature)
+        if s.result == 'token' or any(t == 'metadata' for t, _ in s.arguments): continue
+        how = (cpu_of(needs), 'before_sm_70' in needs, bool(re.search(r'\.(tex|tld4)\.(?!unified)', name)))
+        for k in s.groups:
+            if k >= len(s.arguments) or not re.fullmatch(r'i(8|16|32|64)', s.arguments[k][0]): continue
+            for value in immediates if s.arguments[k][1] else sorted(TRIED_VALUES):
+                if -1 << int(s.arguments[k][0][1:]) - 1 <= value < 1 << int(s.arguments[k][0][1:]):
+                    groups.setdefault(how, []).append((row, k, value))
+    return [(how, cases[at:at + BATCH]) for how, cases in groups.items() for at in range(0, len(cases), BATCH)]
+
+
+def compile_cases(cases, cpu, level, options):
+    """The status and PTX of those that are not refused, after the numbers of those that are."""
+    refused = set()
+    while len(refused) < len(cases):
+        texts = [function(row[0], row[1], {k: value}, called='f%d' % n)
+                 for n, (row, k, value) in enumerate(cases) if n not in refused]
+        code, ptx, errors = run([options.nvmini, 'compile', '-', level, '--cpu', cpu, '-o', '-', '--error-limit', '0'],
+                                HEAD + ''.join(sorted({t[0] for t in texts})) + ''.join(t[1] for t in texts))
+        named = {int(n) for n in re.findall(r': error: .*\[in @f(\d+)\]', errors)}
+        if code != 1 or not named: return refused, code, ptx
+        refused |= named
+    return refused, 0, ''
+
+
+def refused_by_ptxas(ptxas, how, ptx):
+    """Number of the function → the first thing that the assembler says of it."""
+    with tempfile.NamedTemporaryFile('w', suffix='.ptx') as f:
+        f.write(re.sub(r'(\.target \w+)', r'\1, texmode_independent', ptx) if how[2] else ptx)
+        f.flush()
+        code, _, errors = run([ptxas, '-c', '-arch=' + how[0], f.name, '-o', '/dev/null'], '')
+    if code == 0: return {}
+    found, at, names = {}, None, []
+    for line in ptx.split('\n'):
+        start = re.match(r'\.visible \.func f(\d+)', line)
+        at = int(start.group(1)) if start else at
+        names.append(at)
+    for line, text in re.findall(r'line (\d+); error\s*: (.*)', errors): found.setdefault(names[int(line) - 1], text)
+    return found or {None: errors.strip().split('\n')[0]}
+
+
+def try_constants(batch, options):
+    """A batch of cases at -O0 and the default level: ({what: number}, [what is wrong])."""
+    how, cases = batch
+    counts, wrong = {'tried': len(cases)}, []
+    say = lambda n, what: '%s argument %d = %d: %s' % (cases[n][0][0], cases[n][1] + 1, cases[n][2], what)
+    for level in ('-O0', '-O2'):
+        refused, code, ptx = compile_cases(cases, how[0], level, options)
+        counts['refused'] = counts.get('refused', 0) + len(refused)
+        if code != 0 and len(cases) > 1:  # one of them makes nvmini fail: try halves
+            halves = [try_constants((how, half), options) for half in (cases[:len(cases) // 2], cases[len(cases) // 2:])]
+            return {w: sum(h[0].get(w, 0) for h in halves) for w in ('tried', 'refused', 'fails', 'ptxas refuses')}, halves[0][1] + halves[1][1]
+        if code != 0:
+            wrong.append('fails ' + say(0, 'exit %d' % code))
+            counts['fails'] = counts.get('fails', 0) + 1
+        elif ptx and options.ptxas and not how[1]:
+            for n, text in refused_by_ptxas(options.ptxas, how, ptx).items():
+                wrong.append('ptxas refuses ' + (say(n, text) if n is not None else text))
+                counts['ptxas refuses'] = counts.get('ptxas refuses', 0) + 1
+    return counts, wrong
 
 
 POINTERS = ['ptr'] + ['ptr addrspace(%d)' % k for k in (1, 2, 3, 4, 5, 6, 7, 101)]
@@ -323,7 +396,14 @@ def main():
         if not getattr(options, peer): print('%s is not installed: not compared' % peer)
     table = [r for r in rows(options.gen) if re.search(options.only, r[0])]
     counts = {}
-    check_row = try_constants if options.constants else try_overloads if options.overloads else check
+    if options.constants:
+        with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
+            for some, wrong in pool.map(lambda batch: try_constants(batch, options), constant_cases(table)):
+                for what, n in some.items(): counts[what] = counts.get(what, 0) + n
+                for line in wrong: print(line)
+        print(', '.join('%d %s' % (n, what) for what, n in sorted(counts.items())))
+        return 1 if counts.get('fails') or counts.get('ptxas refuses') else 0
+    check_row = try_overloads if options.overloads else check
     with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
         for name, what, detail in pool.map(lambda r: check_row(r, options), table):
             counts[what] = counts.get(what, 0) + 1

@@ -5,6 +5,8 @@ For each row this makes instructions that together use every word of its pattern
 
   takes    for the lowest CPU and PTX version that the row (and its words) require: must be accepted
   below    for the next lower CPU, and for the next lower PTX version: must be refused
+  bounds   the literals of an operand with a range: the lowest and highest must be accepted, the next
+           ones beyond them refused
 
 where ptxas knows such a CPU and version. Prints the disagreements by row, and at the end the line
 `N passed, N failed`. Exit status 0: no disagreement, 1: some, 2: wrong usage; without ptxas it says
@@ -249,20 +251,20 @@ def fragment_size(words):
     return num * (4 if ".16x256b" in words else 2 if ".16x128b" in words else 1)
 
 
-def immediate(op, words, position):
-    if op in ("discard", "applypriority", "fence") or (op == "tensormap" and ".cp_fenceproxy" in words):
-        return "128"
-    if op == "setmaxnreg":
-        return "64"
-    if op == "cp" and ".async" in words and position == 2:
-        return "4" if ".ca" in words and ".L2::128B" not in words else "16"
-    if op == "st":
-        return "0"
-    if op == "alloca":
-        return "8"
-    if op == "mma" or (op == "wgmma" and ".sp" in words and position == 4):
-        return "0"
-    return "1"
+RANGE = re.compile(r"\((-?\d+)(?:(\.\.)(-?\d+)?)?(?:([/*])(\d+))?\)")
+# ptxas 13.0 takes every selector here; the PTX ISA has 0 and 1 for all of m16n8k32 with f16 and bf16.
+LAX = re.compile(r"mma\.sp\S*\.m16n8k32\.row\.col\.f32\.f16\.f16\.f32 ")
+
+
+def limits(shape):
+    """The lowest and highest literal of an operand (None: no upper bound), and some that it cannot be."""
+    m = RANGE.search(shape)
+    if not m:
+        return None
+    low = int(m[1])
+    high = None if m[2] and not m[3] else int(m[3] or low)
+    beyond = [low - 1] + ([] if high is None else [high + 1]) + ([low + 1] if m[4] and low > 1 else [])
+    return low, high, beyond
 
 
 def type_of(table, name, words):
@@ -310,7 +312,7 @@ def tensor(words, op):
 
 def operand(table, row, words, shape, position, dest, index):
     relaxed = shape.endswith("~")
-    shape = shape.rstrip("~")
+    bounds, shape = limits(shape), RANGE.sub("", shape).rstrip("~")
     if shape.endswith("^"):  # a mask of lanes, or the byte that a scalar instruction writes
         scalar = not row.op.endswith(("2", "4"))
         return operand(table, row, words, shape[:-1], position, dest, index) + (".b1" if scalar else ".h1" if row.op.endswith("2") else ".b32")
@@ -321,7 +323,7 @@ def operand(table, row, words, shape, position, dest, index):
     if shape == "tensor":
         return tensor(words, row.op)
     if shape == "imm":
-        return immediate(row.op, words, position)
+        return str(1 if not bounds else bounds[0] if bounds[1] is None else bounds[1])
     if shape == "label":
         return "TARGETS" if row.op == "brx" else "LABEL"
     if row.op == "call" and shape == "any":
@@ -384,13 +386,20 @@ def instructions(table, row):
             operands, index = [], 2
             for position, shape in enumerate(shapes[:n]):
                 text = operand(table, row, words, shape.rstrip("?"), position, position < dests, index)
-                if hint and position == n - 1 and shape == "any?":
+                if hint and position == n - 1 and RANGE.sub("", shape) == "any?":
                     text = "%rd9"
                 index += max(1, text.count(",") + 1)
                 operands.append(text)
             if row.special:
                 operands[1] = row.special
-            yield words, "%s%s %s;" % (row.op, "".join(words), ", ".join(operands))
+            name = row.op + "".join(words)
+            yield words, "%s %s;" % (name, ", ".join(operands)), "plain"
+            for position, bounds in enumerate(map(limits, shapes[:n])):
+                low, high, beyond = bounds or (None, None, [])
+                for kind, value in [("bound", low), ("bound", high)] + [("beyond", v) for v in beyond]:
+                    changed = operands[:position] + [str(value)] + operands[position + 1:]
+                    if value is not None and not (value == 2 and LAX.match(name + " ")):
+                        yield words, "%s %s;" % (name, ", ".join(changed)), kind
 
 
 # ---- requirements --------------------------------------------------------------------------------
@@ -573,11 +582,13 @@ def main():
     for row in table.rows:
         if options.op and row.op != options.op:
             continue
-        for words, text in instructions(table, row):
+        for words, text, kind in instructions(table, row):
             good, bad = plan(table, row, words)
-            if good:
+            if good and kind != "beyond":
                 takes[good].append((row, text))
-            for b in bad if not options.takes_only else []:
+            elif good and not options.takes_only:
+                refuses[good].append((row, text))
+            for b in bad if kind == "plain" and not options.takes_only else []:
                 refuses[b].append((row, text))
     passed, faults = 0, collections.defaultdict(list)
     jobs = [(True, k, v[i:i + BATCH]) for k, v in takes.items() for i in range(0, len(v), BATCH)]

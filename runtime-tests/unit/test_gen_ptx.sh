@@ -53,6 +53,12 @@ refuse 6 "invalid pattern at ')|.pred'" 'op add : alu
   .u32)|.pred : t <- t'
 refuse 6 "'quux' is not an operand" 'op add : alu
   .u32 : t <- quux'
+refuse 6 "'t(5..1)' is not an operand" 'op add : alu
+  .u32 : t <- t(5..1)'
+refuse 6 "'t(1..8/0)' is not an operand" 'op add : alu
+  .u32 : t <- t(1..8/0)'
+refuse 6 "'v2' is not an operand" 'op add : alu
+  .u32 : t <- v2:t(1)'
 refuse 6 "required operand after an optional one" 'op add : alu
   .u32 : t <- t? t'
 refuse 6 "'sm90' is not a requirement" 'op add : alu

@@ -128,6 +128,55 @@ static void what_is_no_instruction(void **state) {
                    PTX_FAULT_OPERAND);
 }
 
+/* Literals at the bounds of their ranges, and beyond: the parser refuses with the checker's text. */
+static void literals_have_ranges(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *wrong; /* "": fits */
+  } cases[] = {
+      {"bar.sync 0;", ""},
+      {"bar.sync 15;", ""},
+      {"bar.sync $0;", ""},
+      {"bar.sync 16;", "operand 1 must be 0 to 15, not 16"},
+      {"bar.sync -1;", "operand 1 must be 0 to 15, not -1"},
+      {"bar.arrive 1, 32;", ""},
+      {"bar.arrive 1, 33;", "operand 2 must be a multiple of 32 and 32 or more, not 33"},
+      {"bar.arrive 1, 0;", "operand 2 must be a multiple of 32 and 32 or more, not 0"},
+      {"setmaxnreg.inc.sync.aligned.u32 24;", ""},
+      {"setmaxnreg.inc.sync.aligned.u32 256;", ""},
+      {"setmaxnreg.inc.sync.aligned.u32 25;", "operand 1 must be 24 to 256 in steps of 8, not 25"},
+      {"fence.proxy.tensormap::generic.acquire.gpu [$4], 127;", "operand 2 must be 128, not 127"},
+      {"wgmma.wait_group.sync.aligned -1;", "operand 1 must be 0 or more, not -1"},
+      /* by doubling; of several rows, the one that fits longest */
+      {"cp.async.ca.shared.global [$4], [$5], 8;", ""},
+      {"cp.async.ca.shared.global [$4], [$5], 12;", "operand 3 must be 4, 8 or 16, not 12"},
+      {"cp.async.ca.shared.global [$4], [$5], 4, 4;", ""},
+      {"cp.async.ca.shared.global [$4], [$5], 4, $0;", ""},
+      {"cp.async.ca.shared.global [$4], [$5], 4, 5;", "operand 4 must be 0 to 4, not 5"},
+      /* values that some targets have only */
+      {"tensormap.replace.tile.swizzle_mode.b1024.b32 [$4], 4;", ""},
+      {"tensormap.replace.tile.swizzle_mode.b1024.b32 [$4], 5;", "operand 2 must be 0 to 4, not 5"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct ptx_fixture x;
+    struct ptx_parse_error error = {0};
+    struct ptx_operand o[8];
+    for (uint32_t k = 0; k < 8; k++)
+      o[k] = ptx_r(ptx_reg_make(k < 4 ? PTX_B32 : PTX_B64, 1 + k % 4));
+    fixture_begin(&x);
+    bool fits = ptx_parse_inline(&x.function, text_of(cases[i].text), o, 8, &error);
+    const char *found = fits ? "" : strstr(error.message.bytes, "operand");
+    if (!found || strcmp(found, cases[i].wrong) != 0)
+      fail_msg("'%s': %s", cases[i].text, fits ? "fits" : error.message.bytes);
+    fixture_end(&x);
+  }
+  struct ptx_need need;
+  const char *text = "tensormap.replace.tile.swizzle_mode.b1024.b32 [$4], 4;";
+  assert_int_equal(check(text, "sm_103a", NULL, &need), NVM_OK);
+  assert_int_equal(check(text, "sm_100a", NULL, &need), NVM_REFUSED);
+  assert_int_equal(need.fault, PTX_FAULT_TARGET);
+}
+
 /* What the checker says of `@g bra $L;` and, by key, of the same with no guard. */
 static void guards_are_predicates(void **state) {
   (void)state;
@@ -253,6 +302,7 @@ int main(void) {
       cmocka_unit_test(versions_that_instructions_need),
       cmocka_unit_test(targets_that_lack_something),
       cmocka_unit_test(what_is_no_instruction),
+      cmocka_unit_test(literals_have_ranges),
       cmocka_unit_test(guards_are_predicates),
       cmocka_unit_test(messages_name_instruction_and_need),
       cmocka_unit_test(keys_are_equal_for_equal_answers),

@@ -122,9 +122,9 @@ static uint16_t form_type(struct form_reader *r, uint32_t k, unsigned kind) {
   return words[bfloat ? 3 : bits <= 16 ? 0 : bits <= 32 ? 1 : 2][kind];
 }
 
-static void form_refuse(struct form_reader *r, const char *why) {
+static void form_refuse(struct form_reader *r, uint32_t k, uint64_t allowed, uint64_t found) {
   struct form_call *c = r->call;
-  (void)why;
+  (void)k, (void)allowed, (void)found;
   c->refused = true;
 }
 

@@ -447,6 +447,10 @@ static int read_plain_operand(struct form *f, const char **p) {
       (*p)++;
       add_code(f, "FORM_NOT");
       return read_operand(f, p);
+    case '=':
+      (*p)++;
+      add_code(f, "FORM_REG");
+      return read_operand(f, p);
     case '_':
       (*p)++;
       add_code(f, "FORM_SINK");

@@ -78,10 +78,14 @@ static void finish_group(void) {
   if (g.group_start < 0) gen_fault_at(line, "op '%s' has no form", g.ops[g.group_first].text);
   else if (gen_table.faults == 0) {
     int state = automaton_state(g.group_start);
-    for (int i = 0; i < g.group_count; i++) g.ops[g.group_first + i].state = state;
+    for (int i = 0; i < g.group_count; i++) {
+      g.ops[g.group_first + i].state = state;
+      g.ops[g.group_first + i].ranged = g.group_ranged;
+    }
   }
   for (int i = 0; i < g.mod_count; i++) g.mods[i].op_need = 0;
   g.group_count = 0;
+  g.group_ranged = false;
   g.group_start = -1;
 }
 
@@ -137,6 +141,28 @@ static bool parse_type(const char *s, int *type) {
   return false;
 }
 
+/* Parses and cuts off the range at the end of an operand word: `(LOW..HIGH/STEP)`. */
+static bool parse_range(char *s, struct shape *out) {
+  char *open = strchr(s, '('), *p = open ? open + 1 : NULL;
+  if (!open) return true;
+  struct range r = {.step = 1};
+  r.low = r.high = strtol(p, &p, 10);
+  if (strncmp(p, "..", 2) == 0) {
+    p += 2;
+    r.high = *p == ')' || *p == '/' ? INT32_MAX : strtol(p, &p, 10);
+  }
+  if (*p == '/') r.step = strtol(p + 1, &p, 10);
+  r.doubles = *p == '*' && p[1] == '2';
+  if (r.doubles) p += 2;
+  if (strcmp(p, ")") != 0 || r.low > r.high || r.step < 1) return false;
+  *open = 0;
+  g.group_ranged = true;
+  for (out->range = 1; out->range < g.range_count; out->range++)
+    if (memcmp(&g.ranges[out->range], &r, sizeof r) == 0) return true;
+  g.ranges[take(&g.range_count, MAX_RANGES, "ranges")] = r;
+  return true;
+}
+
 /* Parses one operand word: see the head of ops.def. */
 static bool parse_shape(char *s, struct shape *out) {
   size_t n = strlen(s);
@@ -144,6 +170,8 @@ static bool parse_shape(char *s, struct shape *out) {
     out->optional = true;
     s[--n] = 0;
   }
+  if (!parse_range(s, out)) return false;
+  n = strlen(s);
   for (size_t i = 0; i < sizeof plain_shapes / sizeof plain_shapes[0]; i++)
     if (strcmp(s, plain_shapes[i].text) == 0) {
       out->kind = plain_shapes[i].kind;
@@ -174,7 +202,7 @@ static bool parse_shape(char *s, struct shape *out) {
   } else {
     out->kind = S_VALUE;
   }
-  return parse_type(s, &out->type);
+  return parse_type(s, &out->type) && (!out->range || out->kind == S_VALUE);
 }
 
 /* Interns an operand list. */
@@ -505,10 +533,10 @@ static const char *mod_text(int i) { return g.mods[i].text; }
 static const char *special_text(int i) { return g.specials[i].text; }
 
 static void write_names(FILE *out) {
-  fputs("static const struct ptx_op_row op_rows[PTX_OP_COUNT] = {\n  {\"\", 0, 0, 0},\n", out);
+  fputs("static const struct ptx_op_row op_rows[PTX_OP_COUNT] = {\n  {\"\", 0, 0, 0, 0},\n", out);
   for (int i = 1; i < g.op_count; i++)
-    fprintf(out, "  {\"%s\", %zu, %d, %d},\n", g.ops[i].text, strlen(g.ops[i].text), g.ops[i].class,
-            g.ops[i].state);
+    fprintf(out, "  {\"%s\", %zu, %d, %d, %d},\n", g.ops[i].text, strlen(g.ops[i].text),
+            g.ops[i].class, g.ops[i].ranged, g.ops[i].state);
   fputs(
       "};\n\nstatic const struct ptx_mod_row mod_rows[PTX_MOD_COUNT] = {\n"
       "  {\"\", 0, 0, 0},\n",
@@ -541,8 +569,8 @@ static void write_needs(FILE *out) {
 }
 
 static void write_shape(FILE *out, const struct shape *s) {
-  fprintf(out, "  {PTX_SHAPE_%s, %d, %d, %d, %d, ", shape_names[s->kind], s->count, s->dest,
-          s->relaxed, s->selected);
+  fprintf(out, "  {PTX_SHAPE_%s, %d, %d, %d, %d, %d, ", shape_names[s->kind], s->count, s->range,
+          s->dest, s->relaxed, s->selected);
   if (s->type < 0) fprintf(out, "%d},\n", s->type);
   else if (s->type == 0) fputs("0},\n", out);
   else fprintf(out, "PTX_MOD_%s},\n", g.mods[s->type].id);
@@ -555,6 +583,10 @@ static void write_tables(FILE *out) {
   write_needs(out);
   fprintf(out, "static const struct ptx_shape shape_rows[%d] = {\n", g.shape_count + 1);
   for (int i = 0; i < g.shape_count; i++) write_shape(out, &g.shapes[i]);
+  fprintf(out, "};\n\nstatic const struct ptx_bounds range_rows[%d] = {\n", g.range_count);
+  for (int i = 0; i < g.range_count; i++)
+    fprintf(out, "  {%ld, %ld, %ld, %d},\n", g.ranges[i].low, g.ranges[i].high, g.ranges[i].step,
+            g.ranges[i].doubles);
   fputs(
       "};\n\n/* first shape, shapes, of them destinations, of them needed, issue, need, line */\n"
       "static const struct ptx_form form_rows[PTX_FORM_COUNT] = {\n",
@@ -586,7 +618,7 @@ static void finish(void) {
 }
 
 int main(int argc, char **argv) {
-  g.mod_count = g.op_count = g.special_count = 1;
+  g.mod_count = g.op_count = g.special_count = g.range_count = 1;
   g.group_start = -1;
   return gen_main(
       argc, argv,

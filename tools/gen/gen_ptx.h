@@ -18,6 +18,7 @@ enum {
   MAX_STATES = 60000,
   MAX_STEPS = 60000,
   MAX_MEMO = 60000,
+  MAX_RANGES = 255,
 };
 
 struct word {
@@ -52,11 +53,18 @@ struct nfa {
 
 struct shape {
   int kind, type, count;
+  int range; /* of a literal, 0: any */
   bool dest, optional, relaxed, selected;
 };
 
 struct form {
   int line, first_shape, shape_count, dest_count, min_count, need, class;
+};
+
+/* Values from low to high: every step-th, or low * 2^n. */
+struct range {
+  long low, high, step;
+  bool doubles;
 };
 
 struct step {
@@ -75,6 +83,7 @@ struct op {
   char text[64];
   const char *id;
   int line, class, state;
+  bool ranged;
 };
 
 /* The state of the generator. */
@@ -96,6 +105,8 @@ extern struct gen {
   int form_count;
   struct shape shapes[MAX_SHAPES];
   int shape_count;
+  struct range ranges[MAX_RANGES];
+  int range_count;
   struct node nodes[MAX_NODES];
   int node_count;
   struct nfa nfa[MAX_NFA];
@@ -114,6 +125,7 @@ extern struct gen {
   int memo_slots[1 << 17];
   int group_first, group_count; /* ops of the current group */
   int group_start;              /* nondeterministic start state, -1: none yet */
+  bool group_ranged;            /* a form has a range */
 } g;
 
 struct list {
