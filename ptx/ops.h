@@ -52,7 +52,7 @@ struct ptx_shape {
   int16_t type;  /* enum ptx_mod, or enum ptx_shape_type */
 };
 
-/* The integer literals that an operand may be: low, low + step, ... or low, low * 2, ... up to high. */
+/* The integer literals that an operand may be: low, low + step, ... or low, low * 2, ... high. */
 struct ptx_bounds {
   int32_t low, high, step;
   bool doubles;

@@ -110,6 +110,10 @@ def constant(name, k, t, values):
         return "16" if k == 1 else "0"
     if "barrier" in name:
         return "1" if k == 0 or "mbarrier" in name else "32"
+    if re.search(r"nvvm\.mma\.sp|replace\.(fill|interleave)", name):
+        return "0"
+    if "cp.async.bulk" in name and "tensor" not in name and t == "i32":
+        return "16"
     if re.search(r"tcgen05\.mma|bulk\.tensor", name) and t == "i32":
         return "1" if "mma" in name else "0"
     return "false" if t == "i1" else "1.0" if t == "double" else "4" if re.search(r"\.ld[gu]\.|cp_size", name) else "3"
@@ -235,7 +239,7 @@ def refused(path, cpu):
     p = subprocess.run(["nvmini", "compile", path, "--cpu", *cpu, "-O0", "-o", os.devnull], capture_output=True, text=True, check=False)
     bad = {}
     for line in p.stderr.splitlines():
-        m = re.search(r"error: cannot lower \S+: (?!a constant argument)(.*)\[in @(k\d+)\]", line)
+        m = re.search(r"error: cannot lower \S+: (?!.*must be \d)(.*)\[in @(k\d+)\]", line)
         if m:
             bad[m[2]] = m[1]
         elif ": error:" in line:

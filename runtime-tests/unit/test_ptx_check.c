@@ -155,7 +155,8 @@ static void literals_have_ranges(void **state) {
       {"cp.async.ca.shared.global [$4], [$5], 4, 5;", "operand 4 must be 0 to 4, not 5"},
       /* values that some targets have only */
       {"tensormap.replace.tile.swizzle_mode.b1024.b32 [$4], 4;", ""},
-      {"tensormap.replace.tile.swizzle_mode.b1024.b32 [$4], 5;", "operand 2 must be 0 to 4, not 5"},
+      {"tensormap.replace.tile.swizzle_mode.b1024.b32 [$4], 5;",
+       "operand 2 must be 0 to 4, not 5"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     struct ptx_fixture x;
