@@ -53,7 +53,7 @@ struct form_reader {
    * kind 0..3: b u s f. */
   uint16_t (*space)(struct form_reader *r, uint32_t k);
   uint16_t (*type)(struct form_reader *r, uint32_t k, unsigned kind);
-  /* The value `found` of constant argument k selects nothing; bits of `allowed`: the values that do. */
+  /* Constant argument k is `found`; those that select something are the bits of `allowed`. */
   void (*refuse)(struct form_reader *r, uint32_t k, uint64_t allowed, uint64_t found);
   /* internal */
   const uint16_t *at;

@@ -128,7 +128,7 @@ static void what_is_no_instruction(void **state) {
                    PTX_FAULT_OPERAND);
 }
 
-/* Literals at the bounds of their ranges, and beyond: the parser refuses with the checker's text. */
+/* Literals at the bounds of their ranges, and beyond: the parser refuses as the checker does. */
 static void literals_have_ranges(void **state) {
   (void)state;
   static const struct {
