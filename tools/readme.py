@@ -4,7 +4,7 @@
   examples   a fenced block whose first line is `$ COMMAND`: the rest is what that command prints
   contents   the list of headings between `<!-- contents -->` and `<!-- end -->`
   links      files and headings that links name exist
-  names      files and functions that architecture.md and extending.md name exist
+  names      files and functions that architecture.md, extending.md, tour.md and the course name exist
   folders    the table of README.md names every folder
   departures docs/departures.md is what departures.py makes of its table
 
@@ -141,7 +141,7 @@ def main():
                 file.write(text)
         results += [check_example(page, match) for match in EXAMPLE.finditer(text)]
         results += [check_contents(page, text), check_links(page, text)]
-        if page in ("docs/architecture.md", "docs/extending.md", "docs/tour.md"):
+        if page in ("docs/architecture.md", "docs/extending.md", "docs/tour.md") or page.startswith("docs/course/"):
             results.append(check_names(page, text))
     print(f"readme: {results.count(True)} passed, {results.count(False)} failed")
     return 0 if all(results) else 1

@@ -117,13 +117,20 @@ struct nvm_text facts_bits(struct facts *x, struct nvm_value v) {
   return text_in(&b);
 }
 
+/* A symbol of a form; unlike the operands of the JSON, also a variable of the module. */
+static void put_symbol(struct textbuf *b, struct facts *x, struct nvm_value v) {
+  const struct nvm_module *m = x->f->module;
+  if (value_kind(v) != VALUE_GLOBAL) put_value(b, x->f, v);
+  else textbuf_format(b, "@%t", module_text(m, module_global(m, v)->symbol.name));
+}
+
 static void put_term(struct textbuf *b, struct facts *x, const struct scev_term *t) {
   bool bare = value_is_none(t->symbol) && t->loop == 0;
   if (t->coefficient != 1 || bare) textbuf_format(b, "%D", t->coefficient);
   const char *times = t->coefficient != 1 ? " * " : "";
   if (!value_is_none(t->symbol)) {
     textbuf_puts(b, times);
-    put_value(b, x->f, t->symbol);
+    put_symbol(b, x, t->symbol);
     times = " * ";
   }
   if (t->loop == 0) return;
@@ -136,7 +143,7 @@ static struct nvm_text scev_text(struct facts *x, struct scev s) {
   struct textbuf b;
   textbuf_init(&b, &x->arena);
   bool any = !value_is_none(s.base);
-  if (any) put_value(&b, x->f, s.base);
+  if (any) put_symbol(&b, x, s.base);
   for (uint32_t k = 0; k < s.count; k++, any = true) {
     if (any) textbuf_puts(&b, " + ");
     put_term(&b, x, &s.terms[k]);
