@@ -236,6 +236,11 @@ for arch in (90, 100):
 row("opaque pointers, compute_100", lambda l: checked(Program(l).add(OPAQUE), "-arch=compute_100"), "add 0; verify 0; compile 0")
 row("opaque pointers, compute_90", lambda l: checked(Program(l).add(OPAQUE), "-arch=compute_90"), "add 0; verify 0; compile 0",
     "add 0; verify 6; compile 9", "nvmini takes both for all")
+for word, body in (("`bfloat`", "define bfloat @f(bfloat %x) {\n  ret bfloat %x\n}\n"),
+                   ("`atomicrmw fadd`", "define float @f(float* %p) {\n  %r = atomicrmw fadd float* %p, float 1.0 seq_cst\n  ret float %r\n}\n")):
+    for arch, theirs in ((100, "add 0; verify 0; compile 0"), (90, "add 0; verify 6; compile 9")):
+        row(f"{word}, compute_{arch}", lambda l, a=arch, b=body: checked(Program(l).add(LAYOUT + TRIPLE + b + VERSION), f"-arch=compute_{a}"),
+            "add 0; verify 0; compile 0", () if arch == 100 else theirs, "" if arch == 100 else "nvmini takes both for all")
 row("both in one program, compute_100", lambda l: checked(Program(l).add(MODULE).add(OPAQUE.replace("@k", "@j")), "-arch=compute_100"),
     "add 0; add 0; verify 0; compile 0")
 
@@ -283,6 +288,8 @@ for good in ("-g", "-opt=0", "-opt=1", "-opt=2", "-opt=3", "-ftz=0", "-ftz=1", "
     options = good.split() if len(good.split()) > 1 else [good]
     row(f"`{good}`" if len(options) == 1 else " and ".join(f"`{o}`" for o in options),
         lambda l, o=tuple(options): checked(Program(l).add(MODULE), *o).log(), "add 0; verify 0; compile 0; log ")
+row("`-arch=compute_107`", lambda l: Program(l).add(MODULE).compile("-arch=compute_107"), "add 0; compile 7", "add 0; compile 0",
+    "new in CUDA 13.5; 13.0 refuses it too")
 UNSUPPORTED = ["--arch=compute_75", "-arch=sm_90", "-arch=compute_70", "-arch=compute_82", "-arch=compute_90f", "-arch=compute_101", "-arch=compute_130", "-arch=", "-arch",
                "-ftz=2", "-ftz", "-ftz=", "-ftz=true", "-prec-sqrt=2", "-prec-div=2", "-fma=2", "-opt=4", "-opt=", "-opt=03", "-O3", "-g=1", "-jump-table-density",
                "-split-compile", "-lineinfo", "-G", "foo", "", "-g -opt=0"]
@@ -309,6 +316,10 @@ row("the option NULL", lambda l: l.nvvmCompileProgram(Program(l).add(MODULE).han
 # What the options do.
 ARITHMETIC = CALLS_LIBRARY.replace("call float @foo(float %v)", "OP").replace("declare float @foo(float)\n", "declare float @llvm.nvvm.sqrt.f(float)\n")
 FUSED = ARITHMETIC.replace("  %r = OP", "  %m = fmul float %v, %v\n  %r = fadd float %m, 1.0")
+DEFAULTS = ("-opt=3", "-arch=compute_75", "-ftz=0", "-prec-sqrt=1", "-prec-div=1", "-fma=1", "-jump-table-density=101")
+row("no options: " + ", ".join(f"`{o}`" for o in DEFAULTS),
+    lambda l: Program(l).add(FUSED).compile().note(Program(l).add(FUSED).compile().text("CompiledResult") == Program(l).add(FUSED).compile(*DEFAULTS).text("CompiledResult")),
+    "add 0; compile 0; True")
 for option, module, wanted in (
         ("-ftz=0", ARITHMETIC.replace("OP", "fadd float %v, 1.0"), "add.rn.f32|add.f32"), ("-ftz=1", ARITHMETIC.replace("OP", "fadd float %v, 1.0"), "add.*ftz.f32"),
         ("-fma=1", FUSED, "fma.rn.f32"), ("-fma=0", FUSED, "mul.rn.f32"),
