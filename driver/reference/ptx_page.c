@@ -113,9 +113,9 @@ void ptx_page_put(struct textbuf *out) {
       "[set](ptx.md#sets-of-modifiers), `-` none. Operands are destinations `<-` sources: `t` is a "
       "register of the last type among the modifiers, `t1` `t2` of the first, the second, `w` "
       "twice as wide as `t1`, `v4:u32` a vector, `addr` an address, `imm` an integer constant, "
-      "`sym` a symbol, `b32|pred` a value perhaps with a predicate; `(0..15)` are the values that a "
-      "literal may have, `(24..256/8)` in steps of 8, `(4..16*2)` by doubling, `(1..)` without upper "
-      "bound; `?` may be left out, and "
+      "`sym` a symbol, `b32|pred` a value perhaps with a predicate; `(0..15)` are the values that "
+      "a literal may have, `(24..256/8)` in steps of 8, `(4..16*2)` by doubling, `(1..)` without "
+      "upper bound; `?` may be left out, and "
       "`@class` is an issue class other than that of the instruction. An empty requirement is PTX "
       "3.2 and any CPU.\n\nThese modifiers have a requirement in every instruction:\n");
   put_needs(out, reference_section("ptx-forms", "needs"));
