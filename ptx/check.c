@@ -345,10 +345,10 @@ static inline void key_push(struct ptx_key *key, uint32_t byte) {
   key->operands[0] = key->operands[0] << 8 | byte;
 }
 
-/* Appends one byte per operand, one more for the count of a group, two more for a special register;
- * returns how many. */
+/* Appends one byte per operand, one more for the count of a group and for a literal that may have a
+ * range, two more for a special register; returns how many. */
 static uint32_t key_push_operands(const struct ptx_function *f, uint32_t first, uint32_t count,
-                                  struct ptx_key *key) {
+                                  bool ranged, struct ptx_key *key) {
   uint32_t n = count;
   for (uint32_t i = 0; i < count; i++) {
     const struct ptx_operand *o = &f->operands.data[first + i];
@@ -356,14 +356,18 @@ static uint32_t key_push_operands(const struct ptx_function *f, uint32_t first, 
     key_push(key,
              o->kind | (uint32_t)o->negated << 4 | (has_class ? ptx_reg_class(o->reg) << 5 : 0));
     if (o->kind == PTX_OPERAND_REG && o->count) return KEY_OPERANDS + 1; /* a selector */
-    if (o->kind == PTX_OPERAND_SPECIAL) {
+    if (o->kind == PTX_OPERAND_INT && ranged) {
+      if (o->imm < 0 || o->imm > UINT8_MAX) return KEY_OPERANDS + 1;
+      key_push(key, (uint32_t)o->imm);
+      n++;
+    } else if (o->kind == PTX_OPERAND_SPECIAL) {
       key_push(key, o->special >> 8);
       key_push(key, o->special & 255);
       n += 2;
     } else if (o->kind >= PTX_OPERAND_VECTOR) {
       if (o->count > KEY_OPERANDS) return KEY_OPERANDS + 1;
       key_push(key, o->count);
-      n += 1 + key_push_operands(f, o->first, o->count, key);
+      n += 1 + key_push_operands(f, o->first, o->count, ranged, key);
     }
   }
   return n;
@@ -374,10 +378,10 @@ bool ptx_check_key(const struct ptx_function *f, const struct ptx_entry *e, stru
   *key = (struct ptx_key){.op = e->op | (uint64_t)e->mod_count << 16 |
                                 (uint64_t)e->operand_count << 24 | guard_class << 32};
   if (e->mod_count > KEY_MODS || e->operand_count > KEY_OPERANDS) return false;
-  if (ptx_op_row(e->op)->ranged) return false;
   for (uint32_t i = 0; i < e->mod_count; i++)
     key->mods = key->mods << 16 | f->mods.data[e->first_mod + i];
-  return key_push_operands(f, e->first_operand, e->operand_count, key) <= KEY_OPERANDS;
+  bool ranged = ptx_op_row(e->op)->ranged;
+  return key_push_operands(f, e->first_operand, e->operand_count, ranged, key) <= KEY_OPERANDS;
 }
 
 /* --- messages --------------------------------------------------------------------------------- */

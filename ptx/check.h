@@ -37,7 +37,7 @@ enum nvm_status ptx_check_entry(const struct ptx_function *f, const struct ptx_e
                                 const struct nvm_target *target, struct ptx_need *need);
 
 /* A cache key of a PTX_INST entry: ptx_check_entry() gives the same result for equal keys. False:
- * the entry is too large for a key, or depends on the values of literals. */
+ * the entry is too large for a key, or a literal that may have a range is. */
 struct ptx_key {
   uint64_t op, mods, operands[2];
 };
