@@ -75,6 +75,7 @@ int jobs_file_failed(const struct render *how, const char *shown, struct file_er
 }
 
 static enum nvmini_status report_no_memory(void) {
+  progress_hide();
   fputs("nvmini: error: out of memory\n", stderr);
   return NVMINI_OUT_OF_MEMORY;
 }
@@ -92,7 +93,7 @@ static size_t parse_size(const char *text) {
 
 static void write_dump(void *user, struct nvmini_text text) {
   (void)user;
-  progress_clear();
+  progress_hide();
   fwrite(text.bytes, 1, text.length, stderr);
 }
 
@@ -210,6 +211,7 @@ static int save_as(struct job *j, const char *path, const struct nvm_text *piece
   struct file_error error = {DIAG_FILE_IS_INPUT, 0};
   if (strcmp(path, "-") != 0 && is_input(j->options, path))
     return jobs_file_failed(&j->render, path, error);
+  progress_hide(); /* the output may be the terminal too */
   if (files_write_pieces(path, pieces, count, &error)) return EXIT_DONE;
   return jobs_file_failed(&j->render, strcmp(path, "-") == 0 ? "<stdout>" : path, error);
 }
@@ -278,7 +280,9 @@ int jobs_link_libraries(const struct options *o, struct nvmini_context *context,
 int jobs_check(const struct options *o) {
   struct job j;
   int status = start(&j, o);
+  progress_files(o);
   for (int i = 0; status < EXIT_USAGE && i < o->operand_count; i++) {
+    progress_file(i + 1);
     int this = load(&j, o->operands[i]);
     if (this == EXIT_DONE) this = exit_status(nvmini_check(j.module));
     if (this > status) status = this;
@@ -306,9 +310,12 @@ int jobs_print(const struct options *o) {
 int jobs_link(const struct options *o) {
   struct job j;
   int status = start(&j, o);
+  progress_files(o);
   if (status == EXIT_DONE) status = load(&j, o->operands[0]);
-  for (int i = 1; status == EXIT_DONE && i < o->operand_count; i++)
+  for (int i = 1; status == EXIT_DONE && i < o->operand_count; i++) {
+    progress_file(i + 1);
     status = link_file(j.context, &j.render, j.module, o->operands[i], false);
+  }
   if (status == EXIT_DONE) status = jobs_link_libraries(o, j.context, j.module);
   if (status == EXIT_DONE) status = exit_status(nvmini_check(j.module));
   if (status == EXIT_DONE) status = print_module_as(&j, false);
@@ -487,9 +494,9 @@ int jobs_compile(const struct options *o) {
   if (status == EXIT_DONE) status = check_style(o);
   if (status != EXIT_DONE) return status;
   status = remarks_start(&remarks, o);
-  progress_start(o);
+  progress_files(o);
   for (int i = 0; status < EXIT_USAGE && i < o->operand_count; i++) {
-    if (i > 0) progress_show("file %d of %d: %s", i + 1, o->operand_count, o->operands[i]);
+    progress_file(i + 1);
     int this = compile_file(o, &remarks, o->operands[i]);
     if (this > status) status = this;
   }
@@ -624,6 +631,7 @@ int jobs_explain(const struct options *o) {
   int status = check_output(o);
   if (status != EXIT_DONE) return status;
   status = start(&j, o);
+  progress_files(o);
   if (status == EXIT_DONE) status = load(&j, o->operands[0]);
   if (status != EXIT_DONE) return end(&j, status);
   bool started = explain_start(&e, j.context, j.module);

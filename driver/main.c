@@ -5,6 +5,7 @@
 #include "driver/commands.h"
 #include "driver/course/course.h"
 #include "driver/files.h"
+#include "driver/progress.h"
 #include "driver/reduce/reduce.h"
 #include "driver/reference/reference.h"
 #include "driver/serve/serve.h"
@@ -120,6 +121,7 @@ static int execute(int argc, char **argv) {
   if (status != EXIT_DONE) return status;
   if (o.values[OPTION_HELP] != NULL) options_help(stdout, o.command);
   else if ((status = native_resolve(&o)) == EXIT_DONE) status = dispatch(&o);
+  progress_clear();
   return status;
 }
 

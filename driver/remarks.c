@@ -83,7 +83,7 @@ static void take_remark(void *user, const struct nvmini_remark *m) {
   struct remarks *r = user;
   if (r->filtered && regexec(&r->filter, m->pass, 0, NULL, 0) != 0) return;
   if (r->shown) {
-    progress_clear();
+    progress_hide();
     r->line.length = 0;
     put_line(&r->line, m);
     fwrite(r->line.bytes, 1, r->line.length, stderr);

@@ -246,7 +246,7 @@ static void render_json(const struct render *r, const struct nvmini_diagnostic *
 }
 
 void render_diagnostic(void *user, const struct nvmini_diagnostic *d) {
-  progress_clear();
+  progress_hide();
   const struct render *r = user;
   if (r->json) render_json(r, d);
   else render_text(r, d);

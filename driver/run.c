@@ -22,6 +22,7 @@
 enum { MAX_WORDS = 256 };
 
 static int refuse(const struct run *r, const char *message) {
+  progress_hide();
   fprintf(stderr, "nvmini: error: %s: %s\n", r->path, message);
   return EXIT_REFUSED;
 }
@@ -655,7 +656,9 @@ int run_command(const struct options *o) {
   struct nvmini_text ptx = {r->file.bytes, r->file.length};
   if (status == EXIT_DONE && !files_is_ptx(&r->file)) {
     r->is_ir = runs_ir(r);
+    progress_files(o);
     status = compile(r, &ptx);
+    progress_clear();
   }
   r->ptx = ptx.bytes;
   if (status == EXIT_DONE && !r->is_ir) status = parse(r, (struct nvm_text){ptx.bytes, ptx.length});

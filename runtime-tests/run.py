@@ -5,6 +5,7 @@
     run.py lint unit       only these steps
     run.py runtime-tests/check/opt/licm.nvir     this text test, or all of a folder
     run.py --list          the steps
+    run.py --quiet         no line of progress on a terminal
 
 Each step builds what it needs with make, runs, and returns how many of its tests passed, failed
 and were skipped; a build that fails counts as one failed test of its step. What a step skips, it
@@ -17,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -77,6 +79,44 @@ def run_program(command, timeout, **env):
     except subprocess.TimeoutExpired as late:
         return None, (late.stdout or b"").decode(errors="replace")
     return done.returncode, done.stdout.decode(errors="replace")
+
+
+# ---- Progress -----------------------------------------------------------------------------------
+
+class Progress:
+    """A line on the terminal with the step and its time, which is rewritten each second and makes room for what is printed."""
+
+    AFTER = 2  # seconds
+
+    def __init__(self, stream, steps):
+        self.stream, self.steps, self.number, self.name, self.start = stream, steps, 0, "", 0.0
+        self.total, self.visible, self.at_start, self.lock = Count(), False, True, threading.Lock()
+        threading.Thread(target=self.tick, daemon=True).start()
+
+    def begin(self, name, total):
+        with self.lock:
+            self.number, self.name, self.start, self.total = self.number + 1, name, time.time(), total
+
+    def tick(self):
+        while True:
+            time.sleep(1)
+            seconds = int(time.time() - self.start)
+            with self.lock:
+                if self.name and self.at_start and seconds >= self.AFTER:
+                    self.stream.write(f"\r\033[Kstep {self.number} of {self.steps}: {self.name}, {seconds} s; so far {self.total}")
+                    self.stream.flush()
+                    self.visible = True
+
+    def write(self, text):
+        with self.lock:
+            if text and self.visible:
+                self.stream.write("\r\033[K")
+                self.visible = False
+            self.stream.write(text)
+            self.at_start = text.endswith("\n") if text else self.at_start
+
+    def flush(self):
+        self.stream.flush()
 
 
 # ---- Steps --------------------------------------------------------------------------------------
@@ -631,7 +671,7 @@ STEPS = {
 
 
 def main():
-    arguments = sys.argv[1:]
+    arguments = [a for a in sys.argv[1:] if a != "--quiet"]
     if "--list" in arguments:
         for name, step in STEPS.items():
             print(f"{name:16} {step.__doc__}")
@@ -645,8 +685,14 @@ def main():
     if tests:
         total += run_lit("default", *tests)
         arguments = [a for a in arguments if a not in tests]
-    for name in arguments or ([] if tests else STEPS):
+    steps = arguments or ([] if tests else list(STEPS))
+    progress = None
+    if sys.stdout.isatty() and "--quiet" not in sys.argv:
+        progress = sys.stdout = Progress(sys.stdout, len(steps))
+    for name in steps:
         start = time.time()
+        if progress:
+            progress.begin(name, total)
         print(f"-- {name}: {STEPS[name].__doc__}", flush=True)
         count = STEPS[name]()
         print(f"   {count} ({time.time() - start:.0f} s)", flush=True)

@@ -24,6 +24,7 @@
 #include "ir/print.h"
 
 static int fail(const char *path, const char *message) {
+  progress_hide();
   fprintf(stderr, "nvmini: error: %s: %s\n", path, message);
   return EXIT_REFUSED;
 }
@@ -108,6 +109,7 @@ static int begin(struct reduction_state *r, const struct options *o) {
       }
   if (status == EXIT_DONE) status = check_passes(r);
   if (status != EXIT_DONE) return status;
+  r->first_bytes = search_bytes_left(r);
   if (search_accepts(r)) return EXIT_DONE;
   return fail(r->files[0].path, r->file_count > 1
                                     ? "the test command fails on the unreduced modules"
@@ -186,6 +188,14 @@ static int check_usage(const struct options *o, struct reduction_state *r) {
   return EXIT_DONE;
 }
 
+/* "34 s, 14 tries, 800 of 5200 bytes" */
+static void put_progress(struct textbuf *line, uint64_t seconds, void *state) {
+  const struct reduction_state *r = state;
+  textbuf_format(line, "%U s, %u tries", seconds, r->tries);
+  if (r->first_bytes)
+    textbuf_format(line, ", %U of %U bytes", search_bytes_left(r), r->first_bytes);
+}
+
 static int reduce_files(struct reduction_state *r, const struct options *o) {
   const char *to = o->values[OPTION_OUTPUT];
   int status = begin(r, o);
@@ -211,6 +221,7 @@ int reduce_command(const struct options *o) {
   else if (!mkdtemp(folder)) status = fail(folder, "cannot create a temporary folder");
   else {
     progress_start(o);
+    progress_watch(put_progress, &r);
     status = reduce_files(&r, o);
     clean_up(&r);
   }

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "driver/progress.h"
 
 /* ---- One try ---- */
 
@@ -83,7 +82,7 @@ static void keep(struct reduction_state *r, struct candidate *c) {
   c->passes = NULL;
 }
 
-static uint64_t bytes_left(const struct reduction_state *r) {
+uint64_t search_bytes_left(const struct reduction_state *r) {
   uint64_t bytes = 0;
   for (uint32_t k = 0; k < r->file_count; k++) bytes += r->files[k].length;
   return bytes;
@@ -93,7 +92,6 @@ static uint64_t bytes_left(const struct reduction_state *r) {
 static uint32_t try_batch(struct reduction_state *r, struct candidate *c, uint32_t count) {
   pid_t children[SEARCH_MAX_JOBS];
   uint32_t first = count;
-  progress_show("%u tries, %U bytes left", r->tries, bytes_left(r));
   for (uint32_t k = 0; k < count; k++) children[k] = c[k].text ? start(r, k, &c[k]) : 0;
   for (uint32_t k = 0; k < count; k++) {
     bool tried = children[k] > 0, accepted = succeeds(children[k]);

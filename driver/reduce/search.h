@@ -29,7 +29,11 @@ struct reduction_state {
   char *passes;     /* remaining passes, malloc'ed; NULL: none given */
   uint32_t jobs;    /* candidates that are tried at the same time */
   uint32_t tries;   /* those that one job would have made */
+  uint64_t first_bytes; /* of all files before the search */
 };
+
+/* The bytes of the best versions of all files. */
+uint64_t search_bytes_left(const struct reduction_state *r);
 
 /* A smaller version of the current file. */
 struct candidate {

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Tests the line of progress of `run`, `reduce` and `compile` on a pseudo-terminal.
+"""Tests the line of progress on a pseudo-terminal: of commands, `make check` and `make demo`.
 
     check_progress.py [--nvmini PATH]
 
-Each command waits or runs until the line appears: an endless kernel, a test command and an input
-file that take more than two seconds. In a pipe and with --quiet there is none. Prints a line per failure,
-then `N passed, N failed`.
+Each command waits or runs until the line appears: an endless kernel, a test command, an input file,
+a test step and a build that take more than two seconds. In a pipe and with --quiet there is none.
+Prints a line per failure, then `N passed, N failed`.
 """
 import argparse
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -46,12 +47,38 @@ RUN_MANY = ["run", "many.nvir", "--grid", "60000", "--no-checks", "--arg", "buf:
 REDUCE = ["reduce", "small.nvir", "--test", "./slow", "-o", "reduced.nvir"]
 COMPILE = ["compile", "pipe", "small.nvir", "bad.nvir", "--cpu", "sm_90", "-o", "out"]
 ERASE = b"\r\033[K"
+# Commands whose first input comes after three seconds, and what they show until then.
+LATE = {
+    "check": (["check", "pipe", "small.nvir"], b"file 1 of 2: pipe, 2 s"),
+    "link": (["link", "pipe", "small.nvir", "-o", "linked.nvir"], b"file 1 of 2: pipe, 2 s"),
+    "compile of one file": (["compile", "pipe", "--cpu", "sm_90"], b"pipe, 2 s"),
+    "explain": (["explain", "pipe", "-o", "page.html"], b"pipe, 2 s"),
+    "run's compilation": (["run", "slow.nvir", "--link", "pipe", "--arg", "buf:i32:1:zero"], b"slow.nvir, 2 s"),
+}
+BISECT = ["bisect", "many.nvir", "--grid", "60000", "--no-checks", "--arg", "buf:i32:1:zero"]
+# One step of run.py that takes three seconds and prints a line.
+STEPS = """import sys, time
+sys.path.insert(0, "runtime-tests")
+import run
+run.STEPS = {"quick": lambda: run.Count(passed=5), "slow": lambda: (time.sleep(3.3), print("a line"), run.Count(passed=1))[2]}
+run.STEPS = {name: step for name, step in run.STEPS.items()}
+for step in run.STEPS.values():
+    step.__doc__ = "a step"
+sys.argv = ["run.py", *sys.argv[1:]]
+run.main()
+"""
+# A build of two steps.
+BUILD = """#!/bin/sh
+echo "  CC a.c"; [ "$1" = --dry-run ] && { echo "echo '  CC a.c'"; echo "echo '  CC b.c'"; exit; }
+sleep 0.2; echo "  CC b.c"; sleep 0.2
+"""
 
 
-def on_terminal(command, wanted, folder):
-    """What the command writes to a terminal until `wanted` is there, or to its end if None."""
+def on_terminal(command, wanted, folder, stdout=subprocess.DEVNULL, **env):
+    """What the command writes to a terminal until `wanted` is there, or to its end if None; `stdout` may be "terminal"."""
     leader, follower = pty.openpty()
-    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=follower)
+    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=follower if stdout == "terminal" else stdout,
+                               stderr=follower, env={**os.environ, **env}, start_new_session=True)
     os.close(follower)
     text = b""
     while wanted is None or wanted not in text:
@@ -63,18 +90,20 @@ def on_terminal(command, wanted, folder):
             break
         text += more
     if process.poll() is None and wanted is not None:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # bisect is two processes
     process.wait()
     os.close(leader)
     return text
 
 
 def prepare(folder):
-    files = {"endless.nvir": ENDLESS, "many.nvir": MANY, "small.nvir": SMALL, "bad.nvir": "define", "slow": "#!/bin/sh\n[ -e waited ] || sleep 3\n: > waited\n"}
+    files = {"endless.nvir": ENDLESS, "many.nvir": MANY, "small.nvir": SMALL, "bad.nvir": "define", "slow": "#!/bin/sh\n[ -e waited ] || sleep 4\n: > waited\n",
+             "slow.nvir": SMALL.replace("@k", "@slow"), "build": BUILD}
     for name, text in files.items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
     os.chmod(os.path.join(folder, "slow"), 0o755)
+    os.chmod(os.path.join(folder, "build"), 0o755)
     os.mkdir(os.path.join(folder, "out"))
     os.mkfifo(os.path.join(folder, "pipe"))
 
@@ -96,8 +125,7 @@ def results(nvmini):
         text = on_terminal([nvmini, *RUN, "--quiet", "--step-limit", "1000000"], None, folder)
         yield "the finding of a short run", ERASE not in text and b"step-limit" in text, text
         text = on_terminal([nvmini, *REDUCE], None, folder)
-        shown, _, rest = text.partition(b" bytes left" + ERASE)
-        yield "reduce shows its tries", shown.startswith(ERASE + b"1 tries, ") and b"tries, " in rest, text
+        yield "reduce shows its tries and sizes", re.match(re.escape(ERASE) + rb"2 s, [01] tries, (\d+) of \1 bytes" + re.escape(ERASE), text), text
         os.unlink(f"{folder}/waited")
         text = on_terminal([nvmini, *REDUCE, "--quiet"], None, folder)
         yield "reduce --quiet", ERASE not in text and b"tries" in text, text
@@ -107,12 +135,48 @@ def results(nvmini):
         feeder = feed(folder)
         text = on_terminal([nvmini, *COMPILE], None, folder)
         feeder.wait()
-        yield "compile shows its files", text.startswith(ERASE + b"file 2 of 3: small.nvir" + ERASE), text
-        yield "a message replaces the line", ERASE + b"bad.nvir:1:" in text.replace(b"\033[1m", b""), text
+        yield "compile shows its files", text.startswith(ERASE + b"file 1 of 3: pipe, 2 s" + ERASE), text
+        yield "a message replaces the line", re.search(rb"s\r\x1b\[K(bad.nvir:1:|.*\n.*bad.nvir:1:)", text.replace(b"\033[1m", b"")), text
         feeder = feed(folder)
         done = subprocess.run([nvmini, *COMPILE], cwd=folder, capture_output=True, check=False)
         feeder.wait()
         yield "compile in a pipe", ERASE not in done.stderr and b"bad.nvir:1:" in done.stderr, done
+        yield from late_results(nvmini, folder)
+        text = on_terminal([nvmini, *BISECT], b" s, the input", folder)
+        yield "bisect shows what it executes", text == ERASE + b"2 s, the input", text
+        yield from make_results(folder)
+
+
+def late_results(nvmini, folder):
+    """Commands that have their first input after three seconds."""
+    for name, (command, shown) in LATE.items():
+        for quiet in ([], ["--quiet"]):
+            feeder = feed(folder)
+            text = on_terminal([nvmini, *command, *quiet], None, folder, "terminal")
+            feeder.wait()
+            good = ERASE not in text if quiet else text.startswith(ERASE + shown + ERASE)
+            yield f"{name} {' '.join(quiet)}", good, text
+            if name == "compile of one file" and not quiet:
+                yield "the output replaces the line", re.search(rb" s\r\x1b\[K// Generated", text), text
+
+
+def make_results(folder):
+    """What `make check` and `make demo` show."""
+    check = [sys.executable, "-c", STEPS]
+    text = on_terminal(check, None, ROOT, "terminal")
+    shown = ERASE + b"step 2 of 2: slow, 2 s; so far 5 passed, 0 failed"
+    yield "make check shows its step", shown in text and ERASE + b"a line\r\n" in text, text
+    text = on_terminal([*check, "--quiet"], None, ROOT, "terminal")
+    yield "make check --quiet", ERASE not in text and b"6 passed, 0 failed" in text, text
+    done = subprocess.run(check, cwd=ROOT, capture_output=True, check=False)
+    yield "make check in a pipe", ERASE not in done.stdout and b"6 passed, 0 failed" in done.stdout, done
+    demo = [f"{ROOT}/tools/progress.sh", "./build"]
+    text = on_terminal(demo, None, folder, "terminal", MAKEFLAGS="")
+    yield "make demo shows its build", text == ERASE + b"building 1/2 a.c" + ERASE + b"building 2/2 b.c" + ERASE, text
+    text = on_terminal(demo, None, folder, "terminal", MAKEFLAGS="s -j2")
+    yield "make -s demo", text == b"", text
+    done = subprocess.run(demo, cwd=folder, capture_output=True, check=False)
+    yield "make demo in a pipe", done.stdout + done.stderr == b"", done
 
 
 def main():
