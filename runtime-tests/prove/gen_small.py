@@ -20,7 +20,7 @@ class Function:
             self.types = [rng.choice(["i8", "i8", "i32", "i16"]), "i1"]
         self.pool = {"ptr": []}
         self.block = "entry"
-        self.depth = 0
+        self.depth, self.loops = 0, 1
         self.pointers = rng.random() < 0.55
 
     def new(self):
@@ -244,6 +244,48 @@ class Function:
         self.pool.setdefault(u, []).extend([f"%s{n}"] + [v for v in inside.get(u, [])[-1:] if not v.startswith(("%i", "%s")) and v not in saved.get(u, [])
                                                          and self.top_level(v, at)])
 
+    def array_loop(self):
+        """A loop over few elements behind pointers, as vectorizer, unroller and strength reduction want them."""
+        if self.depth or not self.pointers:
+            return self.memory()
+        r = self.r
+        self.n += 1
+        n, t, trips = self.n, r.choice(["i8", "i16", "i32", "i32"]), r.choice([2, 3, 4, 4, 5, 8, 8, 9])
+        step, before = r.choice([1, 1, 1, 2]), self.block
+        start = self.value(t)
+        self.emit(f"br label %loop{n}")
+        self.lines.append(f"loop{n}:")
+        self.emit(f"%i{n} = phi i64 [ 0, %{before} ], [ %next{n}, %loop{n} ]")
+        self.emit(f"%s{n} = phi {t} [ {start}, %{before} ], [ %sum{n}, %loop{n} ]")
+        values = [f"%s{n}", f"%s{n}"] if r.random() < 0.6 else []
+        for _ in range(r.randrange(1, 3)):
+            p, q, v = r.choice(self.pool["ptr"]), self.new(), self.new()
+            back = r.choice(["", "", "", "", "r", "off"])
+            index = f"%i{n}"
+            if back:
+                index = self.new()
+                self.emit(f"{index} = sub i64 {trips - 1 if back == 'r' else 3}, %i{n}" if back == "r" else f"{index} = add i64 %i{n}, {r.choice([1, -1, 2])}")
+            self.emit(f"{q} = getelementptr {r.choice(['', 'inbounds '])}{t}, ptr {p}, i64 {index}")
+            self.emit(f"{v} = load {t}, ptr {q}, align 1")
+            values += [v]
+            if r.random() < 0.7:
+                w = self.new()
+                self.emit(f"{w} = {r.choice(['add', 'xor', 'mul', 'sub', 'and'])} {t} {r.choice(values)}, {r.choice(values + [self.constant(t)])}")
+                values.append(w)
+                if r.random() < 0.8:
+                    if r.random() < 0.5:
+                        q = self.new()
+                        self.emit(f"{q} = getelementptr {t}, ptr {r.choice(self.pool['ptr'])}, i64 %i{n}")
+                    self.emit(f"store {t} {w}, ptr {q}, align 1")
+        self.emit(f"%sum{n} = {r.choice(['add', 'xor', 'or', 'add nsw', 'mul'])} {t} %s{n}, {values[-1]}")
+        self.emit(f"%next{n} = add {r.choice(['nuw nsw ', '', 'nsw '])}i64 %i{n}, {step}")
+        limit = trips * step
+        self.emit(f"%more{n} = icmp {r.choice(['ne', 'ult', 'slt'])} i64 %next{n}, {limit}")
+        self.emit(f"br i1 %more{n}, label %loop{n}, label %after{n}")
+        self.lines.append(f"after{n}:")
+        self.block = f"after{n}"
+        self.pool.setdefault(t, []).append(f"%sum{n}")
+
     def top_level(self, v, at):
         """Defined in the loop's own blocks that every iteration passes: not inside of an arm."""
         arm = False
@@ -266,7 +308,7 @@ class Function:
         r = self.r
         kinds = [(self.integer, 10), (self.compare, 4), (self.select, 4), (self.freeze, 1), (self.convert, 2), (self.intrinsic, 2),
                  (self.overflow, 0.3), (self.memory, 7 if self.pointers else 0), (self.call, 0.7), (self.assume, 0.4), (self.diamond, 2.5),
-                 (self.switch, 0.5), (self.loop, 0.8), (self.variable, 1.5 if self.pointers else 0)]
+                 (self.switch, 0.5), (self.loop, 0.8 * min(2, self.loops)), (self.array_loop, 0.9 * self.loops if self.pointers else 0), (self.variable, 1.5 if self.pointers else 0)]
         r.choices([k for k, _ in kinds], [w for _, w in kinds])[0]()
 
     def text(self):
@@ -295,7 +337,12 @@ class Function:
 
 def generate(seed, functions=25, size=8):
     rng = random.Random(seed)
-    out = [Function(rng, f"f{k}", rng.randrange(2, size + 1)).text() for k in range(functions)]
+    out = []
+    for k in range(functions):
+        f = Function(rng, f"f{k}", rng.randrange(2, size + 1))
+        f.loops = 8 if seed % 4 == 3 else 1  # each fourth module has more loops
+        f.pointers |= seed % 4 == 3
+        out.append(f.text())
     for t in ("i8", "i32"):
         out += [f"declare {t} @some{t[1:]}({t})", f"declare {t} @pure{t[1:]}({t}) memory(none) willreturn nounwind",
                 f"declare {t} @reading{t[1:]}({t}) memory(read) willreturn nounwind"]

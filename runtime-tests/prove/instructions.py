@@ -391,7 +391,9 @@ def call(run, state, i, finals):
         v = intrinsics.call(run, state, i, name[6:], args, finals)
         if v is not None:
             return v
-    if name in run.bodies and name not in run.active:
+    if name in run.bodies:
+        if name in run.active:
+            raise Unsupported("recursive call of what is inlined")
         return body(run, state, run.bodies[name], args, finals)
     return unknown_call(run, state, i, name, args, finals)
 

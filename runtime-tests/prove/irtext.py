@@ -561,4 +561,5 @@ def variable(text, m):
             init = r.value(t)
         except Unsupported:
             init = None
-    m.globals[name] = (t, space, constant, init)
+    align = re.search(r", align (\d+)", text)
+    m.globals[name] = (t, space, constant, init, int(align[1]) if align else 0)

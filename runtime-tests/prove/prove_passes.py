@@ -42,6 +42,12 @@ class Totals:
         self.kinds, self.unsupported, self.abstract = collections.Counter(), collections.Counter(), collections.Counter()
         self.timeouts, self.passes, self.bounded = collections.Counter(), collections.Counter(), 0
         self.functions, self.refuted, self.undef_arguments = set(), [], False
+        self.until, self.stopped = float("inf"), False
+
+    def add(self, v):
+        self.kinds[v.kind] += 1
+        self.bounded += v.bounded and v.kind == "proved"
+        {"unsupported": self.unsupported, "abstract": self.abstract, "timeout": self.timeouts}.get(v.kind, collections.Counter())[v.why] += 1
 
 
 def stripped(text):
@@ -73,10 +79,12 @@ def dumps(nvmini, path, options):
             if line == "}" and not out[-1][1] == "[module]":
                 current = None
     p = compile_ir(nvmini, path, ["--print-changed=quiet", "-o", os.devnull, *options])
-    numbers = re.findall(r"^(\S+) on (\S+) \(pass (\d+)\): ", p.stdout + p.stderr, re.M)
-    numbers = [(name, function, int(k)) for name, function, k in numbers if function != "[module]"]
+    numbers = re.findall(r"^(\S+) on (.*) \(pass (\d+)\): ", p.stdout + p.stderr, re.M)
+    numbers = [(name, function, int(k)) for name, function, k in numbers if function != "[module]" and name not in INTERPROCEDURAL]
     if [n[:2] for n in numbers] != [d[:2] for d in out if d[1] != "[module]"]:
-        raise RuntimeError(f"{path}: the dumps are not those that are numbered")
+        a, b = [n[:2] for n in numbers], [d[:2] for d in out if d[1] != "[module]"]
+        k = next((k for k, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+        raise RuntimeError(f"{path}: the dumps are not those that are numbered: {a[k:k + 2]}, {b[k:k + 2]}")
     numbers = iter(numbers)
     return [(name, function, "\n".join(lines).strip(), 0 if function == "[module]" else next(numbers)[2])
             for name, function, lines in out]
@@ -113,6 +121,9 @@ def at_pass(nvmini, path, options, number):
 def validate_level(nvmini, path, shown, level, module, texts, solver, totals, seen, show):
     options = level.split()
     for name, function, after, number in dumps(nvmini, path, options):
+        if time.monotonic() > totals.until:
+            totals.stopped = True
+            return
         key = "@" + function
         if function == "[module]":
             texts = irtext.module(after)[1]
@@ -126,11 +137,13 @@ def validate_level(nvmini, path, shown, level, module, texts, solver, totals, se
         seen.add((name, before, after))
         totals.functions.add((shown, key))
         totals.passes[name] += 1
-        old = new = module
-        if NUMBERED.search(before) or NUMBERED.search(after) or any(c in texts for c in CALLED.findall(before)):
+        exact = NUMBERED.search(before) or NUMBERED.search(after) or any(c in texts for c in CALLED.findall(before))
+        v = None if exact else one(solver, module, module, before, after, texts if name == "inline" else {}, totals)
+        if v is None or v.kind == "refuted":  # other facts of the module may have changed
             (old, old_texts), (new, new_texts) = (at_pass(nvmini, path, options, k) for k in (number - 1, number))
             before, after = old_texts.get(key, before), new_texts.get(key, after)
-        v = one(solver, old, new, before, after, texts if name == "inline" else {}, totals)
+            v = one(solver, old, new, before, after, texts if name == "inline" else {}, totals)
+        totals.add(v)
         if v.kind == "refuted":
             totals.refuted.append((shown, key, name, before, after, v.why))
             if show:
@@ -155,9 +168,6 @@ def one(solver, module, new, before, after, texts, totals):
     elapsed = time.monotonic() - begin
     if elapsed > 5 and os.environ.get("SLOW"):
         print(f"SLOW {elapsed:.1f} {v.kind} {v.why[:40]}\n{before}", flush=True)
-    totals.kinds[v.kind] += 1
-    totals.bounded += v.bounded and v.kind == "proved"
-    {"unsupported": totals.unsupported, "abstract": totals.abstract, "timeout": totals.timeouts}.get(v.kind, collections.Counter())[v.why] += 1
     return v
 
 
@@ -182,7 +192,7 @@ def judge_wrong(solver):
 
 def report(totals, solver):
     k = totals.kinds
-    print(f"{len(totals.functions)} functions, {sum(totals.passes.values())} changes by passes: {k['proved']} proved "
+    print(("stopped early: " if totals.stopped else "") + f"{len(totals.functions)} functions, {sum(totals.passes.values())} changes by passes: {k['proved']} proved "
           f"({totals.bounded} up to the bound of loops), {k['refuted']} refuted, {k['unsupported']} unsupported, {k['abstract']} abstract, "
           f"{k['timeout']} timed out; {solver.questions} questions to Z3, {solver.seconds:.0f} s")
     for title, counter in (("unsupported", totals.unsupported), ("abstract", totals.abstract), ("timed out", totals.timeouts)):
@@ -199,6 +209,8 @@ def main():
     parser.add_argument("--levels", default="-O1,-O2,-O3")
     parser.add_argument("--limit", type=int, default=2000, help="milliseconds a question")
     parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
+    parser.add_argument("--size", type=int, default=8, help="steps of a generated function")
+    parser.add_argument("--seconds", type=int, default=0, help="stop after so many")
     parser.add_argument("--wrong", action="store_true", help="judge the listed transformations only")
     parser.add_argument("--quick", action="store_true", help="these and 50 functions")
     parser.add_argument("--undef-arguments", action="store_true", help="arguments may be undef, too")
@@ -206,6 +218,7 @@ def main():
     options = parser.parse_args()
     solver, totals, seen = terms.Solver(options.limit), Totals(), set()
     totals.undef_arguments = options.undef_arguments
+    totals.until = time.monotonic() + (options.seconds or float("inf"))
     levels = options.levels.split(",")
     good = bad = 0
     if options.wrong or options.quick:
@@ -221,7 +234,7 @@ def main():
             for k in range((options.count + PER_MODULE - 1) // PER_MODULE):
                 path = f"{folder}/seed-{options.seed + k}.nvir"
                 with open(path, "w", encoding="utf-8") as f:
-                    f.write(gen_small.generate(options.seed + k, PER_MODULE))
+                    f.write(gen_small.generate(options.seed + k, PER_MODULE, options.size))
                 validate_file(options.nvmini, path, levels, solver, totals, seen, options.show)
     if not options.wrong:
         report(totals, solver)

@@ -54,12 +54,12 @@ def objects(world, module, text):
     for name in sorted(set(re.findall(r'@(?:"[^"]*"|[-\w$.]+)', text))):
         if name not in module.globals:
             continue
-        t, space, constant, init = module.globals[name]
+        t, space, constant, init, align = module.globals[name]
         try:
             data = constant_bytes(t, init) if init is not None and constant else None
             if constant and init is not None and data is None:
                 raise Unsupported("initializer with addresses")
-            world.add_global(name, size_of(t), space, constant, align_of(t), data)
+            world.add_global(name, size_of(t), space, constant, align or align_of(t), data)
         except (Unsupported, OverflowError):
             continue
 
@@ -67,7 +67,7 @@ def objects(world, module, text):
 def in_region(world, low, size, space):
     """The last byte and one more is inside of the region, which is none of the function's own variables'."""
     end = T.add(low, size)
-    world.given += [T.ult(c64(0), low), T.ule(size, c64(LARGEST))]
+    world.given += [T.ult(c64(0), low), T.ule(size, c64(LARGEST)), T.ule(low, end)]
     if space in memory.REGIONS and space != 5:
         top = memory.REGIONS[space] >> 56
         world.given += [T.eq(T.extract(x, 63, 56), T.const(top, 8)) for x in (low, end)]
@@ -166,8 +166,9 @@ def execute(world, args, side, module, f, bodies, bound):
                 for v, (_, name, facts) in zip(args, f.args)]
     finals = run.function(f, args, State(T.TRUE, {}, memory.start(), T.const(0, 32), {}))
     outcome = Outcome(run, finals)
+    copies = {name for _, name, facts in f.args if "byval" in facts}  # which the caller does not see
     if outcome.mem is not None:
-        tags = EXT | {t for t in world.blocks if t[:2] == "n:"}
+        tags = EXT | {t for t in world.blocks if t[:2] == "n:" and t[2:] not in copies}
         outcome.byte = run.view.byte(outcome.mem, T.var("a*", 64), frozenset(tags), None)
     outcome.value = run.use(outcome.value)
     if T.COUNT[0] > TERMS:
@@ -207,7 +208,7 @@ def instances(s, t):
 
 def encode_both(module, new, before, after, bodies, bound, undef_arguments=False):
     text = before.text + after.text
-    world, args = build_world(module, before, text)
+    world, args = build_world(new, before, text)  # a pass may raise the alignment of a variable
     world.undef_arguments = undef_arguments
     for _ in range(4):
         known = set(world.escaped)
