@@ -382,6 +382,8 @@ def call(run, state, i, finals):
     if i.callee[0] != "global":
         raise Unsupported("indirect call")
     name = i.callee[1]
+    if name.startswith("@__nvvm_reflect") or name == "@__nv_reflect":
+        raise Unsupported("call of __nvvm_reflect")
     args = run.operands(state, i)
     for (t, _, facts), x in zip(i.args, args):
         if "noundef" in facts:
@@ -398,9 +400,24 @@ def call(run, state, i, finals):
     return unknown_call(run, state, i, name, args, finals)
 
 
+INTRINSICS = {}  # name: words of its effects, as `nvmini intrinsics` prints them; filled by those who validate
+
+
+def of_intrinsic(name):
+    """Attributes of an intrinsic; of the longest name in the table that it begins with."""
+    parts = name[1:].split(".")
+    while parts and ".".join(parts) not in INTRINSICS:
+        parts.pop()
+    words = INTRINSICS.get(".".join(parts))
+    if words is None:
+        return {}
+    memory_words = [w for w in ("read", "write") if w + "s" in words]
+    return {"memory": ["".join(memory_words) or "none"], "willreturn": []}
+
+
 def unknown_call(run, state, i, name, args, finals):
     f = run.module.functions.get(name)
-    words = {**(f.attributes if f else {}), **i.attributes}
+    words = {**(of_intrinsic(name) if name.startswith("@llvm.") else f.attributes if f else {}), **i.attributes}
     result_words = {**(f.result_attributes if f else {}), **i.result_attributes}
     reads, writes, only_args, inner = effects(words)
     scalars = [x for v in args for x in flat(v)]

@@ -25,6 +25,7 @@ import time
 
 import gen_small
 import irtext
+import instructions
 import refine
 import terms
 
@@ -32,6 +33,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DUMP = re.compile(r"^\*\*\* IR Dump After ([-\w<>;]+) on (.*) \*\*\*$")
 INTERPROCEDURAL = {"ipsccp", "globaldce"}
+OF_THREADS = {"barriers"}  # what it removes is visible to other threads only
 PER_MODULE = 25
 METADATA = re.compile(r", !(?:tbaa|alias\.scope|noalias|tbaa\.struct|dbg|llvm\.loop|prof|unpredictable|fpmath|nontemporal|invariant\.load"
                       r"|llvm\.access\.group|srcloc) !\d+")
@@ -137,6 +139,9 @@ def validate_level(nvmini, path, shown, level, module, texts, solver, totals, se
         seen.add((name, before, after))
         totals.functions.add((shown, key))
         totals.passes[name] += 1
+        if name in OF_THREADS:
+            totals.add(refine.Verdict("unsupported", "pass " + name))
+            continue
         exact = NUMBERED.search(before) or NUMBERED.search(after) or any(c in texts for c in CALLED.findall(before))
         v = None if exact else one(solver, module, module, before, after, texts if name == "inline" else {}, totals)
         if v is None or v.kind == "refuted":  # other facts of the module may have changed
@@ -217,9 +222,13 @@ def main():
     parser.add_argument("--show", action="store_true", help="print the functions of what is refuted")
     options = parser.parse_args()
     solver, totals, seen = terms.Solver(options.limit), Totals(), set()
+    for line in subprocess.run([options.nvmini, "intrinsics"], capture_output=True, text=True, check=True).stdout.split("\n"):
+        m = re.match(r"(llvm\.\S+)[^\[]*(?:\[(.*)\])?$", line)
+        if m:
+            instructions.INTRINSICS[m[1]] = set((m[2] or "").split(", "))
     totals.undef_arguments = options.undef_arguments
     totals.until = time.monotonic() + (options.seconds or float("inf"))
-    levels = options.levels.split(",")
+    levels = options.levels.split(";" if ";" in options.levels else ",")
     good = bad = 0
     if options.wrong or options.quick:
         good, bad = judge_wrong(solver)

@@ -13,7 +13,9 @@ from encode import Run, State, Val, align_of, children, flat, size_of, width
 from irtext import Unsupported
 from memory import EXT, Block, World, c64
 
-MAX_EXT, LARGEST = 3, 1 << 40
+# What the caller's pointers reach: so many objects, none larger, and so far apart that no small offset leads from one
+# to another, which would be undefined behaviour that the flat addresses do not show.
+MAX_EXT, LARGEST, APART = 3, 1 << 40, 1 << 40
 TERMS = 300000
 
 
@@ -87,7 +89,7 @@ def pointer_argument(world, name, t, facts):
     others = world.ext + [b for tag, b in world.blocks.items() if tag[:2] == "n:"]
     in_region(world, low, size, t[1])
     for o in others:
-        world.given.append(T.or_(T.ult(T.add(low, size), o.low), T.ult(T.add(o.low, o.size), low)))
+        world.given.append(T.or_(T.ult(T.add(T.add(low, size), c64(APART)), o.low), T.ult(T.add(T.add(o.low, o.size), c64(APART)), low)))
     if own:
         world.blocks[block.tag] = block
         return frozenset((block.tag,))
