@@ -39,19 +39,39 @@ static void put_diagnostic(void *user, const struct nvmini_diagnostic *d) {
   json_object_end(&p->w);
 }
 
+/* The finding of the last execution, at its line. */
+static void put_finding(struct publication *p) {
+  struct document *d = p->document;
+  json_object(&p->w);
+  json_key(&p->w, "range");
+  text_put_range(&d->text, &p->w, text_line_range(&d->text, d->finding_line));
+  json_number(&p->w, "severity", 1);
+  json_member(&p->w, "source", text_of("nvmini run"));
+  json_member(&p->w, "message", text_of(d->finding));
+  json_object_end(&p->w);
+}
+
+/* Parses the text and keeps its module if it is valid. */
+static void parse(struct server *s, struct document *d) {
+  nvmini_release(d->module);
+  d->module = NULL;
+  if (nvmini_parse(s->context, d->text.bytes, d->text.length, "document", &d->module) != NVMINI_OK)
+    return;
+  if (nvmini_check(d->module) == NVMINI_OK) return;
+  nvmini_release(d->module);
+  d->module = NULL;
+}
+
 void diagnose_document(struct server *s, struct document *d) {
-  struct nvmini_module *m;
   struct publication p = {d, server_begin_notification(s, "textDocument/publishDiagnostics")};
   json_object(&p.w);
   json_member(&p.w, "uri", text_of(d->uri));
   json_key(&p.w, "version"), json_signed(&p.w, d->version);
   json_key(&p.w, "diagnostics"), json_array(&p.w);
   nvmini_on_diagnostic(s->context, put_diagnostic, &p);
-  if (nvmini_parse(s->context, d->text.bytes, d->text.length, "document", &m) == NVMINI_OK) {
-    (void)nvmini_check(m);
-    nvmini_release(m);
-  }
+  parse(s, d);
   nvmini_on_diagnostic(s->context, NULL, NULL);
+  if (d->finding) put_finding(&p);
   json_array_end(&p.w);
   json_object_end(&p.w);
   server_send(s);

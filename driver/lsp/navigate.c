@@ -8,7 +8,7 @@ static void put_location(struct json_writer *w, struct document *d, struct text_
   json_object_end(w);
 }
 
-void navigate_definition(struct server *s, const struct request *r) {
+void navigate_definition(struct server *s, const struct lsp_request *r) {
   uint32_t offset;
   struct document *d = server_place(s, r, &offset);
   if (!d) return;
@@ -27,7 +27,7 @@ void navigate_definition(struct server *s, const struct request *r) {
   server_send(s);
 }
 
-void navigate_references(struct server *s, const struct request *r) {
+void navigate_references(struct server *s, const struct lsp_request *r) {
   uint32_t offset;
   struct document *d = server_place(s, r, &offset);
   if (!d) return;
@@ -43,7 +43,7 @@ void navigate_references(struct server *s, const struct request *r) {
   server_send(s);
 }
 
-void navigate_highlight(struct server *s, const struct request *r) {
+void navigate_highlight(struct server *s, const struct lsp_request *r) {
   uint32_t offset;
   struct document *d = server_place(s, r, &offset);
   if (!d) return;

@@ -97,7 +97,7 @@ static struct nvm_text without_sigil(const struct document *d, const struct inde
   return name;
 }
 
-void rename_prepare(struct server *s, const struct request *r) {
+void rename_prepare(struct server *s, const struct lsp_request *r) {
   uint32_t offset;
   struct document *d = server_place(s, r, &offset);
   if (!d) return;
@@ -117,7 +117,7 @@ void rename_prepare(struct server *s, const struct request *r) {
   }
 }
 
-static void put_edits(struct server *s, const struct request *r, struct document *d,
+static void put_edits(struct server *s, const struct lsp_request *r, struct document *d,
                       const struct index_name *n, struct nvm_text text) {
   struct json_writer w = server_begin_result(s, r->id->source);
   json_object(&w);
@@ -142,7 +142,7 @@ static void put_edits(struct server *s, const struct request *r, struct document
   server_send(s);
 }
 
-void rename_answer(struct server *s, const struct request *r) {
+void rename_answer(struct server *s, const struct lsp_request *r) {
   uint32_t offset;
   struct nvm_text name;
   struct document *d = server_place(s, r, &offset);

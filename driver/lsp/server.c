@@ -34,6 +34,14 @@ struct json_writer server_begin_notification(struct server *s, const char *metho
   return w;
 }
 
+struct json_writer server_begin_request(struct server *s, const char *method) {
+  struct json_writer w;
+  begin(s);
+  textbuf_format(&s->out, "\"id\":%u,\"method\":\"%s\",\"params\":", ++s->requests, method);
+  json_begin(&w, &s->out, false);
+  return w;
+}
+
 void server_send(struct server *s) {
   static const char failed[] =
       "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,\"message\":\"out of memory\"}}";
@@ -42,7 +50,7 @@ void server_send(struct server *s) {
   else rpc_send(&s->rpc, (struct nvm_text){s->out.bytes, s->out.length});
 }
 
-void server_null(struct server *s, const struct request *r) {
+void server_null(struct server *s, const struct lsp_request *r) {
   if (!r->id) return;
   server_begin_result(s, r->id->source);
   textbuf_puts(&s->out, "null");
@@ -61,12 +69,11 @@ static void send_error(struct server *s, struct nvm_text id, int code, const cha
   server_send(s);
 }
 
-void server_error(struct server *s, const struct request *r, int code, const char *message) {
+void server_error(struct server *s, const struct lsp_request *r, int code, const char *message) {
   if (r->id) send_error(s, r->id->source, code, message);
 }
 
-/* Shows a message to the user; type 1 error, 2 warning, 3 information. */
-static void show_message(struct server *s, unsigned type, struct nvm_text message) {
+void server_show(struct server *s, unsigned type, struct nvm_text message) {
   struct json_writer w = server_begin_notification(s, "window/showMessage");
   json_object(&w);
   json_number(&w, "type", type);
@@ -77,17 +84,19 @@ static void show_message(struct server *s, unsigned type, struct nvm_text messag
 
 /* ---- Documents ---- */
 
-/* The document of a URI; NULL: not open. */
-static struct document *find_document(struct server *s, const struct json_value *uri) {
-  struct nvm_text wanted;
-  if (!json_get_string(uri, &wanted)) return NULL;
+struct document *server_find_uri(struct server *s, struct nvm_text uri) {
   for (uint32_t k = 0; k < s->document_count; k++)
-    if (text_is(wanted, s->documents[k]->uri)) return s->documents[k];
+    if (text_is(uri, s->documents[k]->uri)) return s->documents[k];
   return NULL;
 }
 
-struct document *server_document(struct server *s, const struct request *r) {
-  struct document *d = find_document(s, json_at(r->params, "textDocument.uri"));
+struct document *server_find(struct server *s, const struct json_value *uri) {
+  struct nvm_text wanted;
+  return json_get_string(uri, &wanted) ? server_find_uri(s, wanted) : NULL;
+}
+
+struct document *server_document(struct server *s, const struct lsp_request *r) {
+  struct document *d = server_find(s, json_at(r->params, "textDocument.uri"));
   if (!d) server_error(s, r, RPC_INVALID_PARAMS, "textDocument is not an open document");
   return d;
 }
@@ -99,7 +108,12 @@ bool server_index(struct document *d) {
   return d->has_index;
 }
 
-struct document *server_place(struct server *s, const struct request *r, uint32_t *offset) {
+struct nvmini_module *server_module(struct server *s, struct document *d) {
+  if (d->is_dirty) diagnose_document(s, d);
+  return d->module;
+}
+
+struct document *server_place(struct server *s, const struct lsp_request *r, uint32_t *offset) {
   struct document *d = server_document(s, r);
   if (!d) return NULL;
   if (!text_offset(&d->text, json_find(r->params, "position"), offset)) {
@@ -111,9 +125,19 @@ struct document *server_place(struct server *s, const struct request *r, uint32_
   return NULL;
 }
 
-static void free_document(struct document *d) {
-  text_free(&d->text);
+/* Drops what was made from the text, which changes. */
+static void drop_results(struct document *d) {
   if (d->has_index) index_free(&d->index);
+  d->has_index = false;
+  nvmini_release(d->module);
+  d->module = NULL;
+  free(d->finding);
+  d->finding = NULL;
+}
+
+static void free_document(struct document *d) {
+  drop_results(d);
+  text_free(&d->text);
   free(d->uri);
   free(d);
 }
@@ -131,13 +155,13 @@ static void remove_document(struct server *s, struct document *d) {
   free_document(d);
 }
 
-static void did_open(struct server *s, const struct request *r) {
+static void did_open(struct server *s, const struct lsp_request *r) {
   const struct json_value *item = json_find(r->params, "textDocument");
   struct nvm_text uri, text;
   if (!json_get_string(json_find(item, "uri"), &uri) || memchr(uri.bytes, 0, uri.length) ||
       !json_get_string(json_find(item, "text"), &text))
     return;
-  struct document *d = find_document(s, json_find(item, "uri"));
+  struct document *d = server_find(s, json_find(item, "uri"));
   if (d) remove_document(s, d);
   bool room = s->document_count < SERVER_MAX_DOCUMENTS &&
               memory_of_texts(s) + text.length <= SERVER_MAX_TEXT;
@@ -145,7 +169,7 @@ static void did_open(struct server *s, const struct request *r) {
   if (d) d->uri = calloc(1, uri.length + 1);
   if (!d || !d->uri || !text_replace(&d->text, (struct text_range){0, 0}, text)) {
     if (d) free_document(d);
-    show_message(s, 1, text_of("nvmini: too many or too large documents are open"));
+    server_show(s, 1, text_of("nvmini: too many or too large documents are open"));
     return;
   }
   memcpy(d->uri, uri.bytes, uri.length);
@@ -166,23 +190,22 @@ static bool change(struct server *s, struct document *d, const struct json_value
   return text_replace(&d->text, replaced, text);
 }
 
-static void did_change(struct server *s, const struct request *r) {
+static void did_change(struct server *s, const struct lsp_request *r) {
   struct document *d = server_document(s, r);
   const struct json_value *changes = json_find(r->params, "contentChanges");
   if (!d || !changes || changes->kind != JSON_ARRAY) return;
-  if (d->has_index) index_free(&d->index);
-  d->has_index = false;
+  drop_results(d);
   d->is_dirty = true;
   for (const struct json_value *v = changes->first; v; v = v->next) {
     if (change(s, d, v)) continue;
-    show_message(s, 1, text_of("nvmini: a change could not be applied; open the document again"));
+    server_show(s, 1, text_of("nvmini: a change could not be applied; open the document again"));
     break;
   }
   (void)json_get_integer(json_at(r->params, "textDocument.version"), INT32_MIN, INT32_MAX,
                          &d->version);
 }
 
-static void did_close(struct server *s, const struct request *r) {
+static void did_close(struct server *s, const struct lsp_request *r) {
   struct document *d = server_document(s, r);
   if (!d) return;
   diagnose_nothing(s, d->uri);
@@ -199,13 +222,16 @@ static bool contains(const struct json_value *array, const char *word) {
   return false;
 }
 
-static void initialize(struct server *s, const struct request *r) {
+static void initialize(struct server *s, const struct lsp_request *r) {
   static const char capabilities[] =
       "{\"capabilities\":{\"positionEncoding\":\"utf-16\","
       "\"textDocumentSync\":{\"openClose\":true,\"change\":2},"
       "\"hoverProvider\":true,\"definitionProvider\":true,\"referencesProvider\":true,"
       "\"documentHighlightProvider\":true,\"renameProvider\":{\"prepareProvider\":true},"
-      "\"documentSymbolProvider\":true},"
+      "\"documentSymbolProvider\":true,\"documentFormattingProvider\":true,"
+      "\"completionProvider\":{\"triggerCharacters\":[\"%%\",\"@\",\"!\",\"#\",\".\"]},"
+      "\"codeLensProvider\":{},"
+      "\"executeCommandProvider\":{\"commands\":[\"nvmini.run\",\"nvmini.explain\"]}},"
       "\"serverInfo\":{\"name\":\"nvmini\",\"version\":\"%s\"}}";
   if (s->is_initialized) {
     server_error(s, r, RPC_INVALID_REQUEST, "the server is initialized already");
@@ -214,19 +240,21 @@ static void initialize(struct server *s, const struct request *r) {
   s->is_initialized = true;
   s->has_markdown = contains(
       json_at(r->params, "capabilities.textDocument.hover.contentFormat"), "markdown");
+  s->shows_documents =
+      json_is_true(json_at(r->params, "capabilities.window.showDocument.support"));
   server_begin_result(s, r->id->source);
   textbuf_format(&s->out, capabilities, nvmini_version());
   server_send(s);
 }
 
-static void shut_down(struct server *s, const struct request *r) {
+static void shut_down(struct server *s, const struct lsp_request *r) {
   s->is_shut_down = true;
   server_null(s, r);
 }
 
-static void ignore(struct server *s, const struct request *r) { (void)s, (void)r; }
+static void ignore(struct server *s, const struct lsp_request *r) { (void)s, (void)r; }
 
-static void end(struct server *s, const struct request *r) {
+static void end(struct server *s, const struct lsp_request *r) {
   (void)r;
   s->is_ended = true;
 }
@@ -234,7 +262,7 @@ static void end(struct server *s, const struct request *r) {
 static const struct method {
   const char *name;
   bool is_request;
-  void (*answer)(struct server *s, const struct request *r);
+  void (*answer)(struct server *s, const struct lsp_request *r);
 } methods[] = {
     {"initialize", true, initialize},
     {"initialized", false, ignore},
@@ -251,6 +279,10 @@ static const struct method {
     {"textDocument/prepareRename", true, rename_prepare},
     {"textDocument/rename", true, rename_answer},
     {"textDocument/documentSymbol", true, symbols_answer},
+    {"textDocument/formatting", true, format_answer},
+    {"textDocument/completion", true, complete_answer},
+    {"textDocument/codeLens", true, lens_answer},
+    {"workspace/executeCommand", true, lens_execute},
 };
 
 static const struct method *find_method(struct nvm_text name) {
@@ -261,7 +293,7 @@ static const struct method *find_method(struct nvm_text name) {
 
 /* ---- Messages from the client ---- */
 
-static void dispatch(struct server *s, struct nvm_text name, const struct request *r) {
+static void dispatch(struct server *s, struct nvm_text name, const struct lsp_request *r) {
   const struct method *m = find_method(name);
   bool is_first = m && m->answer == initialize, is_last = m && m->answer == end;
   if (m && m->is_request != (r->id != NULL)) {
@@ -294,29 +326,35 @@ static void receive(struct server *s, struct nvm_text message) {
                "the message is not a request of JSON-RPC 2.0");
     return;
   }
-  struct request r = {known ? id : NULL, json_find(v, "params")};
+  struct lsp_request r = {known ? id : NULL, json_find(v, "params")};
   dispatch(s, method, &r);
 }
 
 /* ---- The loop ---- */
 
-static bool has_arrived(int descriptor, int timeout) {
-  struct pollfd p = {.fd = descriptor, .events = POLLIN};
-  return poll(&p, 1, timeout) > 0;
+/* Waits at most `timeout` milliseconds (-1: for ever) for a message or for the end of a command,
+ * which it handles. Whether something happened. */
+static bool await(struct server *s, int timeout) {
+  struct pollfd p[] = {{.fd = s->rpc.in, .events = POLLIN},
+                       {.fd = s->lens.is_active ? s->lens.job.ended : -1, .events = POLLIN}};
+  int limit = lens_timeout(s);
+  if (limit >= 0 && (timeout < 0 || limit < timeout)) timeout = limit;
+  (void)poll(p, 2, timeout);
+  bool ended = s->lens.is_active && (p[1].revents || lens_timeout(s) == 0);
+  if (ended) lens_finish(s);
+  if (p[0].revents) rpc_fill(&s->rpc);
+  return ended || p[0].revents;
 }
 
 /* No message waits: sends the diagnostics of a document, or waits. */
 static void work(struct server *s) {
-  if (has_arrived(s->rpc.in, 0)) {
-    rpc_fill(&s->rpc);
-    return;
-  }
+  if (await(s, 0)) return;
   for (uint32_t k = 0; k < s->document_count && !s->is_shut_down; k++) {
     if (!s->documents[k]->is_dirty) continue;
     diagnose_document(s, s->documents[k]);
     return;
   }
-  rpc_fill(&s->rpc);
+  (void)await(s, -1);
 }
 
 static void serve(struct server *s) {
@@ -347,6 +385,7 @@ int lsp_command(const struct options *o) {
   arena_init(&s->arena, nvm_default_allocator);
   s->context = nvmini_create(NULL, SERVER_MAX_MODULE);
   if (s->context) serve(s);
+  lens_stop(s);
   int status = s->is_shut_down && !s->rpc.broken ? EXIT_DONE : EXIT_REFUSED;
   while (s->document_count) remove_document(s, s->documents[0]);
   nvmini_destroy(s->context);

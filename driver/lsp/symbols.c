@@ -30,7 +30,7 @@ static void put_function(struct json_writer *w, struct document *d, const struct
   json_object_end(w);
 }
 
-void symbols_answer(struct server *s, const struct request *r) {
+void symbols_answer(struct server *s, const struct lsp_request *r) {
   struct document *d = server_document(s, r);
   if (!d) return;
   if (!server_index(d)) {

@@ -85,6 +85,11 @@ struct text_range text_line(struct text *t, uint32_t offset) {
   return line_range(t, text_line_number(t, offset));
 }
 
+struct text_range text_line_range(struct text *t, uint32_t k) {
+  if (!list_lines(t)) return (struct text_range){0, 0};
+  return line_range(t, k < t->line_count ? k : t->line_count - 1);
+}
+
 /* ---- Positions ---- */
 
 /* The bytes of the character at `at`, and its length in UTF-16 code units. */

@@ -39,6 +39,8 @@ void text_put_range(struct text *t, struct json_writer *w, struct text_range ran
 
 /* The line that holds an offset, without its line end. */
 struct text_range text_line(struct text *t, uint32_t offset);
+/* Line k from 0, without its line end; of a k that is too large, the last one. */
+struct text_range text_line_range(struct text *t, uint32_t k);
 /* The number of a line from 0. */
 uint32_t text_line_number(struct text *t, uint32_t offset);
 

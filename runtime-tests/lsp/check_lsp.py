@@ -8,6 +8,7 @@ Prints a line per failure, then `lsp: N passed, N failed`.
 import argparse
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -123,6 +124,123 @@ def test_hover(nvmini):
     assert add in c.at("hover", 4, 8)["contents"]["value"]
     assert "llvm.fabs" in c.at("hover", 13, 22)["contents"]["value"]
     c.end()
+
+
+RACE = """; nvmini-run: --block 4 --arg buf:i32:4
+define ptx_kernel void @all(ptr addrspace(1) %p) {
+entry:
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %even = and i32 %t, 6
+  store i32 %even, ptr addrspace(1) %p
+  ret void
+}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+"""
+
+
+def test_hover_facts(nvmini):
+    c = opened(nvmini, RACE)
+    text = c.at("hover", 4, 3)["contents"]["value"]
+    assert "type: i32\n" in text and "range: 0 to 6\n" in text and "xx0\n" in text and "may differ" in text, text
+    text = c.at("hover", 5, 40)["contents"]["value"]
+    assert "type: ptr addrspace(1)\n" in text and "equal (uniform)" in text, text
+    c.notify("textDocument/didChange", {"textDocument": {"uri": URI, "version": 2}, "contentChanges": [edit(4, 10, 13, "adn")]})
+    text = c.at("hover", 4, 3)["contents"]["value"]
+    assert "type:" not in text and "adn i32 %t, 6" in text, text  # with errors
+    c.end()
+
+
+UNTIDY = """   @s = constant [4 x i8] c"a
+  "   \n; kept   \ndefine void @f(i32 %a,\nptr %p) {\r
+     entry:   ; a comment   \r
+\t%x = add i32 %a, 1\t
+ switch i32 %x, label %d [
+i32 1, label %d
+   ]
+\td:
+    ; alone
+ret void  ; last
+  }
+"""
+
+
+def apply(text, edits):
+    lines = re.findall(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$", text)
+    for e in sorted(edits, key=lambda e: (e["range"]["start"]["line"], e["range"]["start"]["character"]), reverse=True):
+        a, b = e["range"]["start"], e["range"]["end"]
+        assert a["line"] == b["line"] and set(lines[a["line"]][a["character"]:b["character"]]) <= set(" \t"), e
+        lines[a["line"]] = lines[a["line"]][:a["character"]] + e["newText"] + lines[a["line"]][b["character"]:]
+    return "".join(lines)
+
+
+def test_formatting(nvmini):
+    c = opened(nvmini, UNTIDY)
+    edits = c.request("textDocument/formatting", {"textDocument": {"uri": URI}, "options": {"tabSize": 8, "insertSpaces": True}})
+    tidy = apply(UNTIDY, edits)
+    assert tidy == ("@s = constant [4 x i8] c\"a\n  \"\n; kept\ndefine void @f(i32 %a,\n  ptr %p) {\r\nentry:   ; a comment\r\n"
+                    "  %x = add i32 %a, 1\n  switch i32 %x, label %d [\n    i32 1, label %d\n  ]\nd:\n    ; alone\n"
+                    "  ret void  ; last\n}\n"), tidy
+    c.notify("textDocument/didChange", {"textDocument": {"uri": URI, "version": 2}, "contentChanges": [{"text": tidy}]})
+    assert c.request("textDocument/formatting", {"textDocument": {"uri": URI}}) == []
+    c.notify("textDocument/didChange", {"textDocument": {"uri": URI, "version": 3}, "contentChanges": [{"text": UNTIDY + "x"}]})
+    assert c.request("textDocument/formatting", {"textDocument": {"uri": URI}}) is None  # with errors
+    c.end()
+
+
+def test_completion(nvmini):
+    c = opened(nvmini, TEXT.replace("  ret void\n", "  %n = a\n  store i32 %, ptr %p\n  call void @llvm.nvvm.barr\n  %m = load i\n"))
+    def labels(line, character):
+        items = c.at("completion", line, character)["items"]
+        assert all(i["textEdit"]["newText"] == i["label"] for i in items)
+        return [i["label"] for i in items]
+    assert {"add", "and", "ashr", "alloca"} <= set(labels(10, 8)) and "store" not in labels(10, 8)
+    assert set(labels(11, 13)) == {"%a", "%p", "%s", "%q", "%n", "%m", "%entry", "%done", "%pair"}, labels(11, 13)
+    assert "@llvm.nvvm.barrier0" in labels(12, 27) and "@k" not in labels(12, 27)
+    assert "i32" in labels(13, 13) and "icmp" not in labels(13, 13)
+    everything = c.at("completion", 12, 18)
+    assert everything["isIncomplete"] and len(everything["items"]) == 300
+    c.end()
+
+
+def execute(c, command, kernel="all"):
+    assert c.request("workspace/executeCommand", {"command": command, "arguments": [URI, kernel]}) is None
+    while True:
+        m = c.others.pop(0) if c.others else c.read()
+        if m.get("method") in ("window/showMessage", "window/showDocument"):
+            return m["params"]
+
+
+def test_commands(nvmini):
+    c = opened(nvmini, RACE)
+    lenses = c.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
+    assert [x["command"]["title"] for x in lenses] == ["run", "explain"] and lenses[0]["range"]["start"]["line"] == 1
+    assert lenses[0]["command"]["arguments"] == [URI, "all"]
+    assert c.diagnostics()["diagnostics"] == []
+    shown = execute(c, "nvmini.run")
+    assert shown["type"] == 1 and "race" in shown["message"], shown
+    d = c.diagnostics()["diagnostics"]
+    assert len(d) == 1 and d[0]["source"] == "nvmini run" and d[0]["range"]["start"]["line"] == 5, d
+    c.notify("textDocument/didChange", {"textDocument": {"uri": URI, "version": 2}, "contentChanges": [edit(0, 22, 23, "1")]})
+    assert c.diagnostics()["diagnostics"] == []
+    assert execute(c, "nvmini.run")["type"] == 3
+    page = execute(c, "nvmini.explain")["message"]
+    assert page.startswith("file:///") and "<html" in open(page[7:], encoding="utf-8").read(), page
+    os.remove(page[7:])
+    os.rmdir(os.path.dirname(page[7:]))
+    more = "define ptx_kernel void @other() {\n  ret void\n}\n"
+    def run_lenses(text):
+        c.notify("textDocument/didChange", {"textDocument": {"uri": URI, "version": 9}, "contentChanges": [{"text": text}]})
+        return [x["command"]["arguments"][1] for x in c.request("textDocument/codeLens", {"textDocument": {"uri": URI}}) if x["command"]["title"] == "run"]
+    assert run_lenses(RACE + more) == ["all"]
+    assert run_lenses(RACE.replace("--block", "--kernel other --block") + more) == ["other"]
+    assert run_lenses(RACE.split("\n", 1)[1] + more) == ["all", "other"]
+    assert execute(c, "nvmini.run", "other") == {"type": 3, "message": "other: done"}
+    for arguments in ([URI, "a b"], [URI], ["file:///no", "all"], []):
+        assert c.request("workspace/executeCommand", {"command": "nvmini.run", "arguments": arguments})["code"] == -32602
+    c.notify("textDocument/didChange", {"textDocument": {"uri": URI, "version": 3}, "contentChanges": [
+        {"text": "define ptx_kernel void @all() {\na:\n  br label %b\nb:\n  store volatile i32 1, ptr null\n  br label %a\n}\n"}]})
+    c.request("workspace/executeCommand", {"command": "nvmini.run", "arguments": [URI, "all"]})
+    c.end()  # a command that is still executed ends with the server
 
 
 def test_navigation(nvmini):
