@@ -96,8 +96,9 @@ static void add_intrinsics(struct completion *c) {
 static void add_words(struct completion *c, bool begins_instruction) {
   static const char *const types[] = {"i1",   "i8",     "i16",   "i32",    "i64", "i128",
                                       "half", "bfloat", "float", "double", "ptr", "void"};
-  for (int k = 0; begins_instruction && k < OP_COUNT; k++)
-    if (k == 0 || strcmp(op_table[k].keyword, op_table[k - 1].keyword) != 0)
+  const struct op_info *last = NULL; /* rows of one keyword follow each other */
+  for (enum op k = 0; begins_instruction && k < OP_COUNT; last = &op_table[k++])
+    if (!last || strcmp(op_table[k].keyword, last->keyword) != 0)
       add(c, text_of(op_table[k].keyword), KIND_KEYWORD, op_table[k].meaning);
   for (size_t k = 0; !begins_instruction && k < sizeof types / sizeof *types; k++)
     add(c, text_of(types[k]), KIND_TYPE, "");
