@@ -38,8 +38,14 @@ enum { LIMITS_MEMORY = 1 };
 
 enum { MAX_FDS = 1 << 16 };
 
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* A lower limit that the server itself has stays. */
 static bool limit(int resource, uint64_t soft, uint64_t hard) {
-  struct rlimit r = {(rlim_t)soft, (rlim_t)hard};
+  struct rlimit r;
+  if (getrlimit(resource, &r) != 0) return false;
+  if (r.rlim_max != RLIM_INFINITY) soft = least(soft, r.rlim_max), hard = least(hard, r.rlim_max);
+  r = (struct rlimit){(rlim_t)soft, (rlim_t)hard};
   return setrlimit(resource, &r) == 0;
 }
 

@@ -230,20 +230,38 @@ static void read_address(int fd, char *address, size_t room, char port[8]) {
     memmove(address, address + strlen(mapped), strlen(address + strlen(mapped)) + 1);
 }
 
+/* The connection that takes longest to send its request; NULL: all others are at work. */
+static struct connection *slowest(struct server *s) {
+  struct connection *found = NULL;
+  for (int k = 0; k < MAX_CONNECTIONS; k++) {
+    struct connection *c = &s->connections[k];
+    if (c->state == READING && (!found || c->deadline < found->deadline)) found = c;
+  }
+  return found;
+}
+
+/* A free place; if there is none, that of the slowest client. */
+static struct connection *find_place(struct server *s) {
+  for (int k = 0; k < MAX_CONNECTIONS; k++)
+    if (s->connections[k].state == FREE) return &s->connections[k];
+  struct connection *c = slowest(s);
+  if (c) close_connection(c);
+  return c;
+}
+
 static void accept_connection(struct server *s) {
-  int fd = accept(s->listener, NULL, NULL), k = 0;
+  int fd = accept(s->listener, NULL, NULL);
   if (fd < 0) {
     s->accepts_after = now_ms() + CLOSE_MS; /* such as no more files: not again at once */
     return;
   }
-  while (k < MAX_CONNECTIONS && s->connections[k].state != FREE) k++;
-  if (k == MAX_CONNECTIONS) {
+  struct connection *c = find_place(s);
+  if (!c) {
     close(fd);
     return;
   }
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
   fcntl(fd, F_SETFD, FD_CLOEXEC);
-  struct connection *c = &s->connections[k];
   *c = (struct connection){.state = READING, .fd = fd, .deadline = now_ms() + READ_MS};
   read_address(fd, c->local, sizeof c->local, NULL);
   arena_init(&c->arena, nvm_default_allocator);

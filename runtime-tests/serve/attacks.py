@@ -218,6 +218,7 @@ def broken(chance, _):
     while True:
         data = bytearray(chance.choice(seeds))
         for _ in range(chance.randrange(1, 6)):
+            data = data or bytearray(b"?")
             at, kind = chance.randrange(len(data)), chance.randrange(4)
             if kind == 0:
                 data[at] = chance.randrange(256)
