@@ -123,11 +123,11 @@ def asm_kernels(each):
     table = check_ptx_table.read_table(os.path.join(ROOT, "ptx", "ops.def"))
     for row in table.rows:
         gated = []
-        for words, text in check_ptx_table.instructions(table, row):
+        for words, text, kind in check_ptx_table.instructions(table, row):
             ptx, choices = check_ptx_table.join(table, row, words)
             text = re.sub(r"\b(tex|surf)0\b", "%rd1", text)
             # Calls, labels and parameters are not of a generation; sm_100's own 32-bit targets are gone.
-            if re.search(r"callee|LABEL|TARGETS|PROTO|param0|funcparam", text):
+            if kind != "plain" or re.search(r"callee|LABEL|TARGETS|PROTO|param0|funcparam", text):
                 continue
             if choices or ptx > 32:
                 gated.append((ptx - 0.5 * any("before_ptx" in c[0] for c in choices), text))
