@@ -256,7 +256,7 @@ $(eval $(call grammar_rules,frontend,parser,lexer))
 $(eval $(call grammar_rules,ptx,ptx_parser,ptx_lexer))
 
 # The sum of the sources, for cache keys. It changes only if they do.
-IDENTITY_SOURCES := Makefile $(sort $(foreach d,$(LIBRARY_FOLDERS) driver driver/reduce driver/explain driver/cost driver/reference driver/course driver/lsp driver/serve include tools/gen,$(wildcard $d/*.*)))
+IDENTITY_SOURCES := Makefile $(sort $(foreach d,$(LIBRARY_FOLDERS) driver driver/reduce driver/fuzz driver/explain driver/cost driver/reference driver/course driver/lsp driver/serve include tools/gen,$(wildcard $d/*.*)))
 $G/bin/gen_identity: tools/gen/gen_identity.c driver/sha256.c driver/sha256.h | $G/bin
 	@echo '  GEN $@'
 	$(Q)$(HOST_CC) $(GENERATOR_FLAGS) -o $@ $<

@@ -5,6 +5,7 @@
 #include "driver/commands.h"
 #include "driver/course/course.h"
 #include "driver/files.h"
+#include "driver/fuzz/fuzz.h"
 #include "driver/progress.h"
 #include "driver/reduce/reduce.h"
 #include "driver/reference/reference.h"
@@ -96,6 +97,7 @@ static int dispatch(const struct options *o) {
     case COMMAND_COST: return jobs_cost(o);
     case COMMAND_BISECT: return bisect_command(o);
     case COMMAND_REDUCE: return reduce_command(o);
+    case COMMAND_FUZZ: return fuzz_command(o);
     case COMMAND_COURSE: return course_command(o);
     case COMMAND_LSP: return lsp_command(o);
     case COMMAND_SERVE: return serve_command(o);

@@ -45,6 +45,7 @@ SMALL = "define ptx_kernel void @k(ptr %p) {\n  store i32 1, ptr %p\n  store i32
 RUN = ["run", "endless.nvir", "--arg", "buf:i32:1:zero"]
 RUN_MANY = ["run", "many.nvir", "--grid", "60000", "--no-checks", "--arg", "buf:i32:1:zero"]
 REDUCE = ["reduce", "small.nvir", "--test", "./slow", "-o", "reduced.nvir"]
+FUZZ = ["fuzz", "--compiler", "./slow-compiler {in} {out}", "--compiler", "nvmini", "--count", "3", "-o", "findings"]
 COMPILE = ["compile", "pipe", "small.nvir", "bad.nvir", "--cpu", "sm_90", "-o", "out"]
 ERASE = b"\r\033[K"
 # Commands whose first input comes after three seconds, and what they show until then.
@@ -96,14 +97,15 @@ def on_terminal(command, wanted, folder, stdout=subprocess.DEVNULL, **env):
     return text
 
 
-def prepare(folder):
+def prepare(folder, nvmini):
     files = {"endless.nvir": ENDLESS, "many.nvir": MANY, "small.nvir": SMALL, "bad.nvir": "define", "slow": "#!/bin/sh\n[ -e waited ] || sleep 4\n: > waited\n",
-             "slow.nvir": SMALL.replace("@k", "@slow"), "build": BUILD}
+             "slow.nvir": SMALL.replace("@k", "@slow"), "build": BUILD,
+             "slow-compiler": f"#!/bin/sh\n[ -e {folder}/compiled ] || sleep 4\n: > {folder}/compiled\n{nvmini} compile --cpu sm_90 --fma-level 0 $1 -o $2\n"}
     for name, text in files.items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
-    os.chmod(os.path.join(folder, "slow"), 0o755)
-    os.chmod(os.path.join(folder, "build"), 0o755)
+    for name in ("slow", "slow-compiler", "build"):
+        os.chmod(os.path.join(folder, name), 0o755)
     os.mkdir(os.path.join(folder, "out"))
     os.mkfifo(os.path.join(folder, "pipe"))
 
@@ -116,7 +118,7 @@ def feed(folder):
 def results(nvmini):
     """(what is tested, whether it holds, the text)"""
     with tempfile.TemporaryDirectory() as folder:
-        prepare(folder)
+        prepare(folder, nvmini)
         text = on_terminal([nvmini, *RUN], b"million a second", folder)
         yield "run shows instructions", text.startswith(ERASE + b"endless: ") and b" million instructions, " in text, text
         yield "a grid of one block shows no blocks", b"block" not in text, text
@@ -132,6 +134,12 @@ def results(nvmini):
         os.unlink(f"{folder}/waited")
         done = subprocess.run([nvmini, *REDUCE], cwd=folder, capture_output=True, check=False)
         yield "reduce in a pipe", ERASE not in done.stderr and done.returncode == 0, done
+        fuzz = [f"{folder}/{w}" if w == "findings" else w.replace("./slow", f"{folder}/slow") for w in FUZZ]
+        text = on_terminal([nvmini, *fuzz], None, folder)
+        yield "fuzz shows kernels and their rate", re.search(rb"[2-5] s, [01] kernels, 0\.[0-3] a second, 0 findings, 0 classes", text), text
+        os.unlink(f"{folder}/compiled")
+        done = subprocess.run([nvmini, *fuzz], cwd=folder, capture_output=True, check=False)
+        yield "fuzz in a pipe", done.stderr == b"" and done.returncode == 0 and done.stdout.startswith(b"3 kernels, 0 findings"), done
         feeder = feed(folder)
         text = on_terminal([nvmini, *COMPILE], None, folder)
         feeder.wait()
