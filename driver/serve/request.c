@@ -3,13 +3,14 @@
 #include "driver/serve/request.h"
 
 #include "driver/commands.h"
+#include "support/options.h"
 
 #include <string.h>
 
 enum { MAX_WORDS = 128 };
 
 /* Whether a request may have the option: all of the compiler, and those of the command that name
- * no file. */
+ * no file; the table calls the value of those that do FILE. */
 static bool is_allowed(enum option_id id) {
   static const enum option_id allowed[] = {
       OPTION_EMIT,  OPTION_CHANGES, OPTION_STOP_AFTER, OPTION_REMARKS,   OPTION_WHY,
@@ -18,6 +19,7 @@ static bool is_allowed(enum option_id id) {
       OPTION_STACK, OPTION_QUIET,   OPTION_NO_CHECKS,  OPTION_STEP_LIMIT, OPTION_SCHEDULE,
       OPTION_EXPLAIN_FORMAT,
   };
+  if (strstr(options_row(id)->value, "FILE")) return false;
   if (id > OPTION_LAST_OF_COMMAND) return true;
   for (size_t k = 0; k < sizeof allowed / sizeof *allowed; k++)
     if (allowed[k] == id) return true;
