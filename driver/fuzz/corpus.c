@@ -160,7 +160,7 @@ static bool reduce(const struct finding *f, const char *kernel, const char *test
   const char *words[] = {f->s->self, "reduce", kernel, "--test",          test,
                          "-o",       to,       "-j",   jobs ? jobs : "1", NULL};
   enum { SECONDS = 1800 };
-  struct fuzz_process p = fuzz_run(words, NULL, SECONDS, f->c->arena);
+  struct fuzz_process p = fuzz_run(words, SECONDS, f->c->arena);
   return p.end == FUZZ_EXITED && p.code == EXIT_DONE;
 }
 

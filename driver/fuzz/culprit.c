@@ -76,7 +76,7 @@ static struct nvm_text ask_bisect(const struct fuzz_setup *s, const struct fuzz_
     words[n++] = "0";
   }
   words[n] = NULL;
-  struct fuzz_process p = fuzz_run(words, NULL, 4 * s->seconds, c->arena);
+  struct fuzz_process p = fuzz_run(words, 4 * s->seconds, c->arena);
   size_t length = 0;
   while (length < p.out.length && p.out.bytes[length] != '\n') length++;
   bool found = p.end == FUZZ_EXITED && p.code == EXIT_REFUSED;

@@ -60,7 +60,7 @@ static const char *generate(struct search *x) {
   if (!command) fuzz_generate(&text, x->seed);
   else {
     const char *words[] = {"sh", "-c", generator_line(command, x->seed, &x->arena), NULL};
-    struct fuzz_process p = fuzz_run(words, NULL, x->setup.seconds, &x->arena);
+    struct fuzz_process p = fuzz_run(words, x->setup.seconds, &x->arena);
     if (fuzz_interrupted()) return NULL;
     if (p.end != FUZZ_EXITED || p.code != 0 || p.out.length == 0) {
       progress_hide();

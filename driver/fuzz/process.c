@@ -34,14 +34,13 @@ static double now(void) {
 }
 
 /* In the child: never returns. */
-static void become(const char *const *words, const char *folder, int out, int err) {
+static void become(const char *const *words, int out, int err) {
   struct rlimit most = {MAX_FILE, MAX_FILE}, no_core = {0, 0};
   int in = open("/dev/null", O_RDONLY);
   setpgid(0, 0);
   setrlimit(RLIMIT_FSIZE, &most);
   setrlimit(RLIMIT_CORE, &no_core);
   if (in < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(126);
-  if (folder && chdir(folder) != 0) _exit(126);
   execvp(words[0], (char *const *)words);
   _exit(127);
 }
@@ -79,15 +78,14 @@ static struct nvm_text read_back(FILE *file, struct arena *arena) {
   return text;
 }
 
-struct fuzz_process fuzz_run(const char *const *words, const char *folder, unsigned seconds,
-                             struct arena *arena) {
+struct fuzz_process fuzz_run(const char *const *words, unsigned seconds, struct arena *arena) {
   struct fuzz_process p = {.end = FUZZ_NOT_STARTED, .out = {"", 0}, .err = {"", 0}};
   FILE *out = tmpfile(), *err = tmpfile();
   int how = 0;
   fflush(stdout);
   fflush(stderr);
   pid_t child = out && err ? fork() : -1;
-  if (child == 0) become(words, folder, fileno(out), fileno(err));
+  if (child == 0) become(words, fileno(out), fileno(err));
   if (child > 0) {
     p.end = wait_for(child, seconds, &how);
     if (p.end == FUZZ_EXITED && WIFSIGNALED(how)) p.end = FUZZ_SIGNALED;

@@ -179,7 +179,7 @@ static struct fuzz_result execute(const struct fuzz_setup *s, const struct fuzz_
   if (as_ir) words[n++] = "--from", words[n++] = "ir";
   for (uint32_t k = 0; !as_ir && c->launch[k]; k++) words[n++] = c->launch[k];
   words[n] = NULL;
-  struct fuzz_process p = fuzz_run(words, NULL, s->seconds, c->arena);
+  struct fuzz_process p = fuzz_run(words, s->seconds, c->arena);
   textbuf_init(&out, c->arena);
   textbuf_text(&out, p.out);
   if (p.end == FUZZ_TIMED_OUT) r.kind = FUZZ_HUNG;
@@ -213,7 +213,7 @@ struct fuzz_result fuzz_try(const struct fuzz_setup *s, const struct fuzz_case *
   const char *words[] = {"sh", "-c", line, NULL};
   struct fuzz_result r = {.kind = FUZZ_REFUSED};
   unlink(path);
-  struct fuzz_process p = fuzz_run(words, s->folder, s->seconds, c->arena);
+  struct fuzz_process p = fuzz_run(words, s->seconds, c->arena);
   if (compilation) *compilation = p;
   r.message = reason(p.err);
   bool died = p.end == FUZZ_SIGNALED || p.end == FUZZ_NOT_STARTED || p.code >= 128 ||

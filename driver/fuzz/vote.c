@@ -51,6 +51,13 @@ static bool follow(struct line_place *p, struct nvm_text line) {
   return true;
 }
 
+/* Whether a line is the name of a finding, not of a kernel, nor numbers. */
+static bool is_word(struct nvm_text line) {
+  bool is_number = line.length == 0 || !isalpha((unsigned char)line.bytes[0]) ||
+                   strncmp(line.bytes, "nan", 3) == 0 || strncmp(line.bytes, "inf", 3) == 0;
+  return !is_number && line.bytes[line.length - 1] != ':';
+}
+
 /* Names the buffers that differ, each once, or the finding at the end of one output. */
 static void name_difference(struct textbuf *out, const struct fuzz_case *c, struct nvm_text right,
                             struct nvm_text other) {
@@ -60,10 +67,8 @@ static void name_difference(struct textbuf *out, const struct fuzz_case *c, stru
     struct nvm_text a = take_line(&right), b = take_line(&other);
     bool is_buffer = follow(&place, a.length ? a : b);
     if (is_same(a, b)) continue;
-    bool is_finding = b.length && isalpha((unsigned char)b.bytes[0]) &&
-                      strncmp(b.bytes, "nan", 3) != 0 && strncmp(b.bytes, "inf", 3) != 0;
-    if (is_finding) {
-      textbuf_format(out, "%t", b);
+    if (is_word(b) || is_word(a)) {
+      textbuf_format(out, "%t", is_word(b) ? b : a);
       return;
     }
     if (is_buffer) buffers |= UINT64_C(1) << (buffer_of(c, place.print) & 63);
