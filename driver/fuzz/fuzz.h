@@ -20,7 +20,8 @@ struct fuzz_process {
   struct nvm_text out, err; /* what it printed, at most 4 MiB each, in the arena */
 };
 
-/* Runs a program (NULL-terminated words) for at most `seconds`, with standard input empty. Its process group is killed after the time, or when the user interrupts. */
+/* Runs a program (NULL-terminated words) for at most `seconds`, with standard input empty. Its
+ * process group is killed after the time, or when the user interrupts. */
 struct fuzz_process fuzz_run(const char *const *words, unsigned seconds, struct arena *arena);
 /* Whether the user has interrupted the command (SIGINT, SIGTERM). */
 bool fuzz_interrupted(void);
