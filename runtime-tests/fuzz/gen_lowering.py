@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Programs for the lowering cases of lowering.py: a kernel of one thread for each, on numbers that the seed chooses.
 
-    gen_lowering.py SEED
+    gen_lowering.py SEED [special]
 
 A kernel reads two operands, executes the op of its case and stores the result, NaNs made one, as bytes of its own.
 Integers of odd widths are read as the next container and truncated; shift amounts, divisors and floats that become
@@ -302,7 +302,7 @@ define ptx_kernel void @special_written(ptr %in, ptr %out, ptr byval({{ i32, i32
 
 
 def generate(seed):
-    """The text of a module."""
+    """The texts of two modules: the cases, and the special kernels."""
     texts, count = [], 0
     for case in universe():
         kernel = Kernel(count, random.Random(f"lowering {seed} {case}"))
@@ -317,4 +317,4 @@ def generate(seed):
 
 
 if __name__ == "__main__":
-    print("".join(generate(int(sys.argv[1]))), end="")
+    print(generate(int(sys.argv[1]))["special" in sys.argv[2:]], end="")
