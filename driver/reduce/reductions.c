@@ -186,16 +186,16 @@ enum nvm_status reductions_run_passes(struct nvm_module *m, const char *list, in
   return pass_run_pipeline(m, &target, &o, sink, &result);
 }
 
-/* Runs cleanup passes; functions other than kernels become internal, so globaldce can remove
- * uncalled ones. */
+/* Runs cleanup passes. The second globaldce removes uncalled functions too: those that are not
+ * kernels become internal before it. */
 static uint32_t tidy(struct nvm_module *m, uint32_t first, uint32_t count) {
-  static const char *const passes[] = {"globaldce", "dce", "simplifycfg"};
+  static const char *const passes[] = {"globaldce", "globaldce", "dce", "simplifycfg"};
   enum { PASSES = sizeof passes / sizeof *passes };
   struct diag_sink sink;
   diag_sink_init(&sink, &m->arena, 0);
   for (uint32_t k = first; k < PASSES && k - first < count; k++) {
     FOR_EACH_DEFINITION (m, f)
-      if (k == 0 && !function_is_kernel(f)) f->symbol.linkage = LINK_INTERNAL;
+      if (k == 1 && !function_is_kernel(f)) f->symbol.linkage = LINK_INTERNAL;
     reductions_run_passes(m, passes[k], -1, &sink);
   }
   return PASSES;
