@@ -244,6 +244,36 @@ class Function:
         self.pool.setdefault(u, []).extend([f"%s{n}"] + [v for v in inside.get(u, [])[-1:] if not v.startswith(("%i", "%s")) and v not in saved.get(u, [])
                                                          and self.top_level(v, at)])
 
+    def while_loop(self):
+        """Tested at its head: what the body does may not happen."""
+        if self.depth:
+            return self.select()
+        r = self.r
+        self.n += 1
+        n, t, u = self.n, r.choice(["i8", "i32", "i64"]), self.type()
+        first, limit, before = self.value(u), r.choice([self.value(t), str(r.randrange(1, 5))]), self.block
+        self.emit(f"br label %head{n}")
+        self.lines.append(f"head{n}:")
+        at = len(self.lines)
+        self.emit(f"%more{n} = icmp {r.choice(['slt', 'ult', 'ne'])} {t} %i{n}, {limit}")
+        self.emit(f"br i1 %more{n}, label %body{n}, label %after{n}")
+        self.lines.append(f"body{n}:")
+        saved = {x: list(v) for x, v in self.pool.items()}
+        if r.random() < 0.5:  # else the body computes from invariants mostly
+            self.pool.setdefault(t, []).append(f"%i{n}")
+        self.pool.setdefault(u, []).append(f"%s{n}")
+        self.block, self.depth = f"body{n}", 1
+        for _ in range(r.randrange(1, 4)):
+            self.step()
+        carried = self.value(u)
+        self.emit(f"%next{n} = add{r.choice(['', ' nsw', ' nuw'])} {t} %i{n}, 1")
+        self.emit(f"br label %head{n}")
+        self.lines[at:at] = [f"  %i{n} = phi {t} [ 0, %{before} ], [ %next{n}, %{self.block} ]",
+                             f"  %s{n} = phi {u} [ {first}, %{before} ], [ {carried}, %{self.block} ]"]
+        self.lines.append(f"after{n}:")
+        self.block, self.pool, self.depth = f"after{n}", saved, 0
+        self.pool.setdefault(u, []).append(f"%s{n}")
+
     def array_loop(self):
         """A loop over few elements behind pointers, as vectorizer, unroller and strength reduction want them."""
         if self.depth or not self.pointers:
@@ -308,7 +338,7 @@ class Function:
         r = self.r
         kinds = [(self.integer, 10), (self.compare, 4), (self.select, 4), (self.freeze, 1), (self.convert, 2), (self.intrinsic, 2),
                  (self.overflow, 0.3), (self.memory, 7 if self.pointers else 0), (self.call, 0.7), (self.assume, 0.4), (self.diamond, 2.5),
-                 (self.switch, 0.5), (self.loop, 0.8 * min(2, self.loops)), (self.array_loop, 0.9 * self.loops if self.pointers else 0), (self.variable, 1.5 if self.pointers else 0)]
+                 (self.switch, 0.5), (self.loop, 0.8 * min(2, self.loops)), (self.while_loop, 0.8 * min(2, self.loops)), (self.array_loop, 0.9 * self.loops if self.pointers else 0), (self.variable, 1.5 if self.pointers else 0)]
         r.choices([k for k, _ in kinds], [w for _, w in kinds])[0]()
 
     def text(self):

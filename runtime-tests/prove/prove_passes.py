@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Validates the passes with Z3: each function before and after each pass that changed it (refine.py, encode.py).
 
-usage: prove_passes.py [--count N] [--seed S] [--levels O1,O2,O3] [--limit MS] [--show] [FILE...]
+usage: prove_passes.py [--count N] [--seed S] [--levels LIST] [--limit MS] [--shape] [--stress N] [--undef-arguments] [--show] [FILE...]
        prove_passes.py --wrong      must refute the transformations of wrong_passes.txt, and prove its right ones
        prove_passes.py --quick      --wrong and 50 generated functions
 
-Without files, functions are generated (gen_small.py), N of them. Per pass that changed a function the answer is one of
+Without files, functions are generated (gen_small.py), N of them; with --shape, opt 19 gives each module another shape
+first (reg2mem, scalarizer, ...); --stress N takes N functions of llvm-stress 19. Per pass that changed a function the answer is one of
   proved        for all inputs that stay within the bound of iterations (counted apart where a loop may exceed it)
   refuted       for an input, which is printed; a failure
   unsupported   by name: a construct that is not encoded
@@ -44,11 +45,12 @@ class Totals:
         self.kinds, self.unsupported, self.abstract = collections.Counter(), collections.Counter(), collections.Counter()
         self.timeouts, self.passes, self.bounded = collections.Counter(), collections.Counter(), 0
         self.functions, self.refuted, self.undef_arguments = set(), [], False
-        self.until, self.stopped = float("inf"), False
+        self.until, self.stopped, self.look_vacuous, self.vacuous = float("inf"), False, False, 0
 
     def add(self, v):
         self.kinds[v.kind] += 1
         self.bounded += v.bounded and v.kind == "proved"
+        self.vacuous += v.vacuous
         {"unsupported": self.unsupported, "abstract": self.abstract, "timeout": self.timeouts}.get(v.kind, collections.Counter())[v.why] += 1
 
 
@@ -137,12 +139,13 @@ def validate_level(nvmini, path, shown, level, module, texts, solver, totals, se
         if before is None or (name, before, after) in seen or before == after:
             continue
         seen.add((name, before, after))
-        totals.functions.add((shown, key))
         totals.passes[name] += 1
         if name in OF_THREADS:
             totals.add(refine.Verdict("unsupported", "pass " + name))
             continue
         exact = NUMBERED.search(before) or NUMBERED.search(after) or any(c in texts for c in CALLED.findall(before))
+        totals.look_vacuous = (shown, key) not in totals.functions
+        totals.functions.add((shown, key))
         v = None if exact else one(solver, module, module, before, after, texts if name == "inline" else {}, totals)
         if v is None or v.kind == "refuted":  # other facts of the module may have changed
             (old, old_texts), (new, new_texts) = (at_pass(nvmini, path, options, k) for k in (number - 1, number))
@@ -165,7 +168,8 @@ def one(solver, module, new, before, after, texts, totals):
                     bodies[name] = parsed(text, module)
                 except irtext.Unsupported:
                     pass
-        v = refine.check(solver, module, b, a, bodies, new, undef_arguments=totals.undef_arguments)
+        v = refine.check(solver, module, b, a, bodies, new, look_vacuous=totals.look_vacuous,
+                         undef_arguments=totals.undef_arguments)
     except irtext.Unsupported as e:
         v = refine.Verdict("unsupported", str(e))
     except RecursionError:
@@ -187,7 +191,7 @@ def judge_wrong(solver):
         s, t = (parsed(texts[name], module) for name in ("@s", "@t"))
         s.name = t.name = "@f"
         v = refine.check(solver, module, s, t, {}, look_vacuous=True)
-        fine = v.kind == ("refuted" if title.startswith("wrong") else "proved")
+        fine = v.kind == ("refuted" if title.startswith("wrong") else "proved") and not v.vacuous
         good, bad = good + fine, bad + (not fine)
         if not fine:
             print(f"wrong_passes.txt: {title}: {v.kind} {' '.join(v.why.split())[:300]}")
@@ -195,10 +199,39 @@ def judge_wrong(solver):
     return good, bad
 
 
+SHAPES = ["reg2mem", "reg2mem,lower-switch", "structurizecfg", "fix-irreducible,loop-simplify,lcssa", "instcombine", "simplifycfg", "gvn", "sroa,gvn",
+          "loop-rotate", "jump-threading", "instcombine,simplifycfg,reg2mem", "default<O1>", "default<O2>", "break-crit-edges,mergereturn",
+          "loop(loop-rotate),indvars", "early-cse,reassociate", "lower-switch,loweratomic", "unify-loop-exits", "flattencfg", "correlated-propagation"]
+FOR_LLVM_19 = re.compile(r"icmp samesign")
+
+
+def generated(options, folder):
+    """Paths of modules, one after another."""
+    for k in range((options.count + PER_MODULE - 1) // PER_MODULE):
+        seed, path = options.seed + k, f"{folder}/seed-{options.seed + k}.nvir"
+        text = gen_small.generate(seed, PER_MODULE, options.size)
+        if options.shape:
+            run = subprocess.run(["opt-19", "-S", "-passes", SHAPES[seed % len(SHAPES)]], input=FOR_LLVM_19.sub("icmp", text), text=True,
+                                 capture_output=True, check=False)
+            if run.returncode:
+                print(f"opt-19 -passes={SHAPES[seed % len(SHAPES)]}, seed {seed}: {run.stderr[:200]}")
+                continue
+            text = run.stdout
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        yield path
+    for k in range(options.stress):
+        path = f"{folder}/stress-{options.seed + k}.nvir"
+        run = subprocess.run(["llvm-stress-19", f"-seed={options.seed + k}", "-size=25"], text=True, capture_output=True, check=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(run.stdout)
+        yield path
+
+
 def report(totals, solver):
     k = totals.kinds
     print(("stopped early: " if totals.stopped else "") + f"{len(totals.functions)} functions, {sum(totals.passes.values())} changes by passes: {k['proved']} proved "
-          f"({totals.bounded} up to the bound of loops), {k['refuted']} refuted, {k['unsupported']} unsupported, {k['abstract']} abstract, "
+          f"({totals.bounded} up to the bound of loops; {totals.vacuous} functions have no defined input), {k['refuted']} refuted, {k['unsupported']} unsupported, {k['abstract']} abstract, "
           f"{k['timeout']} timed out; {solver.questions} questions to Z3, {solver.seconds:.0f} s")
     for title, counter in (("unsupported", totals.unsupported), ("abstract", totals.abstract), ("timed out", totals.timeouts)):
         if counter:
@@ -216,6 +249,8 @@ def main():
     parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
     parser.add_argument("--size", type=int, default=8, help="steps of a generated function")
     parser.add_argument("--seconds", type=int, default=0, help="stop after so many")
+    parser.add_argument("--shape", action="store_true", help="give the functions other shapes by opt 19")
+    parser.add_argument("--stress", type=int, default=0, help="functions of llvm-stress 19 too")
     parser.add_argument("--wrong", action="store_true", help="judge the listed transformations only")
     parser.add_argument("--quick", action="store_true", help="these and 50 functions")
     parser.add_argument("--undef-arguments", action="store_true", help="arguments may be undef, too")
@@ -240,11 +275,9 @@ def main():
         validate_file(options.nvmini, path, levels, solver, totals, seen, options.show)
     if not options.files:
         with tempfile.TemporaryDirectory() as folder:
-            for k in range((options.count + PER_MODULE - 1) // PER_MODULE):
-                path = f"{folder}/seed-{options.seed + k}.nvir"
-                with open(path, "w", encoding="utf-8") as f:
-                    f.write(gen_small.generate(options.seed + k, PER_MODULE, options.size))
+            for path in generated(options, folder):
                 validate_file(options.nvmini, path, levels, solver, totals, seen, options.show)
+                os.unlink(path)
     if not options.wrong:
         report(totals, solver)
     solver.close()

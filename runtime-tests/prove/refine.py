@@ -20,10 +20,11 @@ TERMS = 300000
 
 
 class Verdict:
-    """kind: proved, refuted, unsupported, timeout, abstract, vacuous; why: a name or the values of the inputs."""
+    """kind: proved, refuted, unsupported, timeout, abstract; why: a name or the values of the inputs; bounded: a loop may
+    exceed the bound; vacuous: no input has defined behaviour within it."""
 
     def __init__(self, kind, why="", bounded=False):
-        self.kind, self.why, self.bounded = kind, why, bounded
+        self.kind, self.why, self.bounded, self.vacuous = kind, why, bounded, False
 
 
 # --- inputs -------------------------------------------------------------------------------------------------
@@ -269,8 +270,7 @@ def check(solver, module, before, after, bodies, new=None, bound=encode.BOUND, l
         world, s, t = encode_both(module, new or module, before, after, bodies, bound, undef_arguments)
         v = decide(solver, world, s, t)
         v.bounded = bool(s.run.bounded or t.run.bounded)
-        if look_vacuous and v.kind == "proved" and vacuous(solver, world, s):
-            v.kind = "vacuous"
+        v.vacuous = look_vacuous and v.kind == "proved" and vacuous(solver, world, s)
         return v
     except Unsupported as e:
         return Verdict("unsupported", str(e))
