@@ -338,7 +338,7 @@ class Function:
         r = self.r
         kinds = [(self.integer, 10), (self.compare, 4), (self.select, 4), (self.freeze, 1), (self.convert, 2), (self.intrinsic, 2),
                  (self.overflow, 0.3), (self.memory, 7 if self.pointers else 0), (self.call, 0.7), (self.assume, 0.4), (self.diamond, 2.5),
-                 (self.switch, 0.5), (self.loop, 0.8 * min(2, self.loops)), (self.while_loop, 0.8 * min(2, self.loops)), (self.array_loop, 0.9 * self.loops if self.pointers else 0), (self.variable, 1.5 if self.pointers else 0)]
+                 (self.switch, 0.5), (self.loop, 0.4 * min(3, self.loops)), (self.while_loop, 0.4 * min(3, self.loops)), (self.array_loop, 0.25 * self.loops if self.pointers else 0), (self.variable, 1.5 if self.pointers else 0)]
         r.choices([k for k, _ in kinds], [w for _, w in kinds])[0]()
 
     def text(self):
@@ -370,8 +370,8 @@ def generate(seed, functions=25, size=8):
     out = []
     for k in range(functions):
         f = Function(rng, f"f{k}", rng.randrange(2, size + 1))
-        f.loops = 8 if seed % 4 == 3 else 1  # each fourth module has more loops
-        f.pointers |= seed % 4 == 3
+        f.loops = 20 if seed % 10 == 3 else 1  # each tenth module has more loops, which take Z3 longer
+        f.pointers |= seed % 10 == 3
         out.append(f.text())
     for t in ("i8", "i32"):
         out += [f"declare {t} @some{t[1:]}({t})", f"declare {t} @pure{t[1:]}({t}) memory(none) willreturn nounwind",
