@@ -271,7 +271,7 @@ def either(conditions):
     """The disjunction; (p and c) or (p and not c) is p."""
     sets = [frozenset(conjuncts(c)) for c in conditions if c is not T.FALSE]
     changed = True
-    while changed and len(sets) > 1:
+    while changed and 1 < len(sets) <= 40:
         changed = False
         for i in range(len(sets)):
             for j in range(i + 1, len(sets)):
@@ -448,6 +448,7 @@ class Run:
             _, b, key = heapq.heappop(heap)
             counts, edges = waiting.pop(key)
             self.nodes += 1
+            T.check_limits()
             if self.nodes > NODES:
                 raise Unsupported("too many blocks when unrolled")
             here = self.enter(f, b, live[b], edges)

@@ -41,7 +41,6 @@ def number(rng, w):
 def encoded(module, f, numbers, data):
     """(result or None, {address: byte}) of the encoder, or why there is none."""
     T.reset()
-    T.COUNT[0] = 2
     world = memory.World()
     world.places, args = {}, []
     pointers = 0

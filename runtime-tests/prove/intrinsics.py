@@ -14,6 +14,10 @@ IGNORED = ("dbg.", "experimental.noalias", "donothing", "prefetch", "annotation"
 PURE = re.compile(r"(sqrt|fma|fmuladd|sin|cos|exp|exp2|log|log2|log10|pow|powi|floor|ceil|trunc|rint|nearbyint|round|roundeven|minnum|maxnum"
                   r"|minimum|maximum|minimumnum|maximumnum|canonicalize|ldexp|fptosi\.sat|fptoui\.sat|lround|lrint|is\.fpclass|vector\.reduce)\.")
 SPECIAL = re.compile(r"nvvm\.read\.ptx\.sreg\.(?!clock|globaltimer|pm)")
+# Largest values of special registers, and the least of those that are no indices.
+REGISTERS = {"tid.x": (0, 1023), "tid.y": (0, 1023), "tid.z": (0, 63), "ntid.x": (1, 1024), "ntid.y": (1, 1024), "ntid.z": (1, 64),
+             "ctaid.x": (0, 2**31 - 2), "ctaid.y": (0, 65534), "ctaid.z": (0, 65534), "nctaid.x": (1, 2**31 - 1), "nctaid.y": (1, 65535),
+             "nctaid.z": (1, 65535), "laneid": (0, 31), "warpsize": (32, 32)}
 LANES = re.compile(r"^(.*?)\.(?:v\d+)?(?:i\d+|f16|f32|f64|bf16)$")
 
 
@@ -45,7 +49,11 @@ def call(run, state, i, name, args, finals):
         run.uninterpreted.add("f.llvm." + base)
         if i.type[0] in ("f", "i") and all(x is not None for x in scalars):
             if not scalars:
-                return Val(T.uf("f.llvm." + name, i.type[1], []))
+                v = Val(T.uf("f.llvm." + name, i.type[1], []))
+                low, high = REGISTERS.get(name.split("sreg.")[-1], (0, None))
+                if high:
+                    run.world.given += [T.ule(T.const(low, 32), v.bits), T.ule(v.bits, T.const(high, 32))]
+                return v
             return run.float_flags(i, unknown(run, "f.llvm." + name, i.type, scalars), scalars if i.type[0] == "f" else [])
         return results(run, "f.llvm." + name, i.type, [b for x in scalars for b in masked(run, x)])
     if not name.startswith("nvvm."):

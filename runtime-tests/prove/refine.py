@@ -16,7 +16,7 @@ from memory import EXT, Block, World, c64
 # What the caller's pointers reach: so many objects, none larger, and so far apart that no small offset leads from one
 # to another, which would be undefined behaviour that the flat addresses do not show.
 MAX_EXT, LARGEST, APART = 3, 1 << 40, 1 << 40
-TERMS = 300000
+TERMS, SECONDS = 200000, 15  # of one encoding
 
 
 class Verdict:
@@ -174,8 +174,6 @@ def execute(world, args, side, module, f, bodies, bound):
         tags = EXT | {t for t in world.blocks if t[:2] == "n:" and t[2:] not in copies}
         outcome.byte = run.view.byte(outcome.mem, T.var("a*", 64), frozenset(tags), None)
     outcome.value = run.use(outcome.value)
-    if T.COUNT[0] > TERMS:
-        raise Unsupported("too many terms")
     return outcome
 
 
@@ -264,13 +262,12 @@ def vacuous(solver, world, s):
 
 def check(solver, module, before, after, bodies, new=None, bound=encode.BOUND, look_vacuous=False, undef_arguments=False):
     """before, after: parsed functions that have their text."""
-    T.reset()
-    T.COUNT[0] = 2
+    T.reset(TERMS, SECONDS)
     try:
         world, s, t = encode_both(module, new or module, before, after, bodies, bound, undef_arguments)
         v = decide(solver, world, s, t)
         v.bounded = bool(s.run.bounded or t.run.bounded)
         v.vacuous = look_vacuous and v.kind == "proved" and vacuous(solver, world, s)
         return v
-    except Unsupported as e:
+    except (Unsupported, T.TooMany) as e:
         return Verdict("unsupported", str(e))

@@ -24,15 +24,29 @@ class Term:
         return f"t{self.id}"
 
 
+class TooMany(Exception):
+    """Terms, or the time to make them."""
+
+
 TABLE = {}
 COUNT = [0]
+LIMITS = [float("inf"), float("inf")]  # terms; time.monotonic()
 
 
-def reset():
+def reset(terms=float("inf"), seconds=float("inf")):
     """Forgets every term but the constants true and false: between functions."""
     TABLE.clear()
+    COUNT[0] = 2
+    LIMITS[:] = [terms, time.monotonic() + seconds]
     for t in (TRUE, FALSE):
         TABLE[("const", 0, t.val, ())] = t
+
+
+def check_limits():
+    if COUNT[0] > LIMITS[0]:
+        raise TooMany("too many terms")
+    if time.monotonic() > LIMITS[1]:
+        raise TooMany("encoding takes too long")
 
 
 def make(op, w, val, args):
@@ -40,6 +54,8 @@ def make(op, w, val, args):
     t = TABLE.get(key)
     if t is None:
         COUNT[0] += 1
+        if COUNT[0] % 64 == 0:
+            check_limits()
         t = TABLE[key] = Term(op, w, val, args, COUNT[0])
     return t
 
