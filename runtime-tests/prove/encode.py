@@ -617,13 +617,17 @@ class Run:
         if i.op in ("ptrtoint", "inttoptr"):
             source = i.args[0][0]
             space = source[1] if source[0] == "p" else i.type[1] if i.type[0] == "p" else 0
-            if space not in (0, 1) or isinstance(v, list):
-                raise Unsupported(f"{i.op} of another address space")
+            if isinstance(v, list):
+                raise Unsupported(f"{i.op} of vectors")
+            # The number of a pointer into a small space is its offset there; null is 0 in all.
+            base, zero = c64(memory.REGIONS.get(space, 0)), c64(0)
             if i.op == "ptrtoint":
                 self.escape(state, v.tags)
                 w = width(i.type)
-                return Val(T.zext(v.bits, w) if w > 64 else T.extract(v.bits, w - 1, 0), v.poison, v.undefs)
+                bits = T.ite(T.eq(v.bits, zero), zero, T.sub(v.bits, base)) if space > 1 else v.bits
+                return Val(T.zext(bits, w) if w > 64 else T.extract(bits, w - 1, 0), v.poison, v.undefs)
             bits = T.zext(v.bits, 64) if v.bits.w < 64 else T.extract(v.bits, 63, 0)
+            bits = T.ite(T.eq(bits, zero), zero, T.add(bits, base)) if space > 1 else bits
             return Val(bits, v.poison, v.undefs, self.world.loaded_tags())
         if i.op == "addrspacecast":
             return v

@@ -267,7 +267,7 @@ def load(run, state, i, finals):
     p = run.operand(state, *i.args[0])
     t, align = i.type, i.align or align_of(i.type)
     if "volatile" in i.flags:
-        return event(run, state, finals, "volatile load " + str(t), [p], t, returns=True)
+        return event(run, state, finals, "volatile load " + str(t), [p], t, returns=True, sees=False)
     if i.args[0][0][0] == "v":
         raise Unsupported("load of vectors of pointers")
     check_access(run, state, p, store_size(t), align, i.args[0][0][1], False)
@@ -295,7 +295,7 @@ def store(run, state, i, finals):
     v, p = run.operands(state, i)
     t, align = i.args[0][0], i.align or align_of(i.args[0][0])
     if "volatile" in i.flags:
-        raise Unsupported("volatile store")
+        event(run, state, finals, "volatile store " + str(t), [*flat(v), p], ("void",), returns=True, sees=False)
     check_access(run, state, p, store_size(t), align, i.args[1][0][1], True)
     for (at, s), x in zip(pieces(t), flat(v)):
         if s[0] == "p":
@@ -331,12 +331,15 @@ def results(run, name, t, seen, noundef=False):
     return rebuild(t, iter(out)) if out else []
 
 
-def event(run, state, finals, name, args, t, returns, clobbers=None, noundef=False, escaping=()):
-    """A call that is visible: it has a place in the history. clobbers: tags whose memory it may write."""
+def event(run, state, finals, name, args, t, returns, clobbers=None, noundef=False, sees=True):
+    """A call that is visible: it has a place in the history. clobbers: tags whose memory it may write; sees: it reads
+    memory, of which one byte at an address that Z3 chooses is part of the history."""
     seen = [b for x in args for b in masked(run, x)]
-    tags = EXT | {t for t, c in state.escapes.items() if c is T.TRUE} | (clobbers or frozenset())
-    a, p = run.view.byte(state.mem, T.var("a*", 64), tags, None)
-    seen = [state.epoch, *seen, *masked(run, Val(a, p))]
+    if sees:
+        tags = EXT | {t for t, c in state.escapes.items() if c is T.TRUE} | (clobbers or frozenset())
+        a, p = run.view.byte(state.mem, T.var("a*", 64), tags, None)
+        seen += masked(run, Val(a, p))
+    seen = [state.epoch, *seen]
     name = name + "/" + ".".join(str(x.w) for x in seen)
     epoch = T.uf("history after " + name, 32, seen)
     value = results(run, name, t, [epoch], noundef)

@@ -162,7 +162,7 @@ class World:
 
     def __init__(self):
         self.blocks, self.given, self.initial_bytes = {}, [], {}
-        self.ext, self.inputs, self.escaped = [], {}, set()
+        self.ext, self.unknown, self.escaped = [], set(), set()
 
     def initial(self, address):
         if T.is_const(address) and address.val in self.initial_bytes:  # a function that is executed

@@ -61,7 +61,7 @@ def objects(world, module, text):
         try:
             data = constant_bytes(t, init) if init is not None and constant else None
             if constant and init is not None and data is None:
-                raise Unsupported("initializer with addresses")
+                world.unknown.add("initializer with addresses")
             world.add_global(name, size_of(t), space, constant, align or align_of(t), data)
         except (Unsupported, OverflowError):
             continue
@@ -246,7 +246,7 @@ def decide(solver, world, s, t):
         return Verdict("proved")
     if answer == "unknown":
         return Verdict("timeout", "quantified" if chosen else "plain")
-    unknown = sorted(x for x in s.run.uninterpreted | t.run.uninterpreted)
+    unknown = sorted(x for x in s.run.uninterpreted | t.run.uninterpreted | world.unknown)
     if unknown:
         return Verdict("abstract", ", ".join(unknown))
     return Verdict("refuted", values)
