@@ -219,8 +219,7 @@ def alloca(run, state, i, finals):
 
 
 def check_access(run, state, p, size, align, space, write):
-    for x in (p,):
-        run.ub(state, x.poison)
+    run.ub(state, p.poison)
     if align > 1:
         run.ub(state, T.ne(T.band(p.bits, c64(align - 1)), c64(0)))
     run.ub(state, T.not_(run.world.accessible(p.bits, size, p.tags, write)))

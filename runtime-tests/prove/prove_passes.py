@@ -12,7 +12,7 @@ first (reg2mem, scalarizer, ...); --stress N takes N functions of llvm-stress 19
   unsupported   by name: a construct that is not encoded
   abstract      refuted, but only as to what is not known of floats, assembly or special registers
   timed out     Z3 gave no answer in the limit
-Prints the counts; the last line is `N passed, N failed`. Exit status 1 if any failed.
+Prints the counts; the last line is `N passed, N failed, N unsupported, N abstract, N timed out`. Exit status 1 if any failed.
 """
 import argparse
 import collections
@@ -36,8 +36,6 @@ DUMP = re.compile(r"^\*\*\* IR Dump After ([-\w<>;]+) on (.*) \*\*\*$")
 INTERPROCEDURAL = {"ipsccp", "globaldce"}
 OF_THREADS = {"barriers"}  # what it removes is visible to other threads only
 PER_MODULE = 25
-METADATA = re.compile(r", !(?:tbaa|alias\.scope|noalias|tbaa\.struct|dbg|llvm\.loop|prof|unpredictable|fpmath|nontemporal|invariant\.load"
-                      r"|llvm\.access\.group|srcloc) !\d+")
 
 
 class Totals:
@@ -56,8 +54,7 @@ class Totals:
 
 def stripped(text):
     """Without facts about aliases, which are not encoded."""
-    text = re.sub(r", !(?:tbaa|tbaa\.struct|alias\.scope|noalias) !\d+", "", text)
-    return text
+    return re.sub(r", !(?:tbaa|tbaa\.struct|alias\.scope|noalias) !\d+", "", text)
 
 
 def compile_ir(nvmini, path, options):
@@ -100,7 +97,7 @@ def parsed(text, module):
     return f
 
 
-def validate_file(nvmini, path, levels, solver, totals, seen, show, looked=None):
+def validate_file(nvmini, path, levels, solver, totals, seen, show):
     printed = subprocess.run([nvmini, "print", path], capture_output=True, text=True, check=False).stdout
     text = stripped(printed)
     with tempfile.NamedTemporaryFile("w", suffix=".nvir", delete=False) as f:
@@ -282,7 +279,8 @@ def main():
         report(totals, solver)
     solver.close()
     bad += totals.kinds["refuted"]
-    print(f"{good + totals.kinds['proved']} passed, {bad} failed")
+    rest = "" if options.wrong else f", {totals.kinds['unsupported']} unsupported, {totals.kinds['abstract']} abstract, {totals.kinds['timeout']} timed out"
+    print(f"{good + totals.kinds['proved']} passed, {bad} failed{rest}")
     return 1 if bad else 0
 
 

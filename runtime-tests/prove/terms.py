@@ -128,7 +128,6 @@ def and_(*parts):
 
 
 def or_(*parts):
-    """A disjunction of x and (not x and y) is one of x and y: of two parts only."""
     return junction("or", parts)
 
 
@@ -350,8 +349,6 @@ def join(a, b):
         return const(a.val << b.w | b.val, a.w + b.w)
     if a.op == "extract" and b.op == "extract" and a.args[0] is b.args[0] and a.val[1] == b.val[0] + 1:
         return extract(a.args[0], a.val[0], b.val[1])
-    if a.op == "extract" and a.args[0] is b and a.val[1] == b.w:
-        return None
     if a.op == "ite" and b.op == "ite" and a.args[0] is b.args[0]:
         return ite(a.args[0], concat(a.args[1], b.args[1]), concat(a.args[2], b.args[2]))
     return None
@@ -371,7 +368,6 @@ def concat(*parts):
             out.extend(q.args if q.op == "concat" else (q,))
     if len(out) == 1:
         return out[0]
-    # The low bytes of a sum were made sums of low bytes: recognized whole again where all came from one term.
     w = sum(p.w for p in out)
     if out[0].op == "const" and out[0].val == 0 and len(out) == 2:
         return zext(out[1], w)
