@@ -163,7 +163,9 @@ static void put_lines(const char *title, struct nvm_text t) {
 }
 
 static void put_command(const struct check *c, const char *path) {
-  printf("  nvmini %s %s %.*s\n", command_of(c), path, (int)c->options.length, c->options.bytes);
+  int length = (int)c->options.length;
+  while (length > 0 && is_blank(c->options.bytes[length - 1])) length--;
+  printf("  nvmini %s %s %.*s\n", command_of(c), path, length, c->options.bytes);
 }
 
 /* What is wrong with the output of a command; NULL: nothing. */
@@ -173,10 +175,25 @@ static const char *fault_of(const struct check *c, const struct output *o, struc
   if (o->status < 0) return "ended by the limit of 20 seconds, or by a fault";
   if (c->kind == CHECK_FINDS)
     return o->status == EXIT_REFUSED && contains(err, wanted) ? NULL : "expected the finding: ";
-  if (o->status != EXIT_DONE) return "expected: ";
-  if (c->kind == CHECK_RUN) return same(out, wanted) ? NULL : "expected: ";
+  if (c->kind == CHECK_RUN)
+    return o->status == EXIT_DONE && same(out, wanted) ? NULL : "expected: ";
+  if (o->status != EXIT_DONE)
+    return c->kind == CHECK_HAS ? "the command fails; its output must contain: "
+                                : "the command fails; its output must not contain: ";
   if (c->kind == CHECK_HAS) return contains(out, wanted) ? NULL : "the output lacks: ";
   return contains(out, wanted) ? "the output contains: " : NULL;
+}
+
+/* The first line that contains the text; empty: none, since the text spans lines. */
+static struct nvm_text line_with(struct nvm_text t, struct nvm_text wanted, struct arena *arena) {
+  size_t start = 0;
+  for (size_t i = 0; i < t.length; i++) {
+    if (t.bytes[i] != '\n') continue;
+    struct nvm_text line = normal(arena, (struct nvm_text){t.bytes + start, i - start});
+    if (contains(line, wanted)) return line;
+    start = i + 1;
+  }
+  return (struct nvm_text){"", 0};
 }
 
 static bool holds_command(const struct check *c, const char *path, struct arena *arena) {
@@ -189,6 +206,10 @@ static bool holds_command(const struct check *c, const char *path, struct arena 
   if (!fault) return true;
   put_command(c, path);
   put_lines(fault, c->wanted);
+  if (c->kind == CHECK_LACKS && o.status == EXIT_DONE) {
+    struct nvm_text line = line_with(o.out, normal(arena, c->wanted), arena);
+    if (line.length) put_lines("first in: ", line);
+  }
   if (o.err.length) put_lines("", o.err);
   if (c->kind == CHECK_RUN && o.status == EXIT_DONE) put_lines("found:    ", o.out);
   return false;

@@ -41,6 +41,11 @@ static int list(void) {
       if (title.length) printf("   %.*s\n", (int)title.length, title.bytes);
     }
   }
+  fputs("\n"
+        "Read docs/tour.md first, then a chapter. Each exercise is a kernel to be changed:\n"
+        "  nvmini course start 3 [FOLDER]   write the exercises of chapter 3\n"
+        "  nvmini course check 3 [FOLDER]   check them; 3.2 is one exercise\n",
+        stdout);
   return EXIT_DONE;
 }
 

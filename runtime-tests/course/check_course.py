@@ -46,6 +46,8 @@ def check_exercises(c):
     pages = re.findall(r"(?m)^(\d+)\. .*\((docs/course/.*)\)$", listed)
     c.expect("ten chapters with three exercises each", [f"{n}" for n, _ in pages] == [f"{n}" for n in range(1, 11)] and
              exercises == [(f"{n}", f"{k}") for n in range(1, 11) for k in (1, 2, 3)], listed)
+    c.expect("without arguments: how to go on", all(word in listed for word in (
+        "docs/tour.md", "nvmini course start 3 [FOLDER]", "nvmini course check 3 [FOLDER]")), listed)
     texts = {}
     for number, page in pages:
         there = os.path.exists(f"{ROOT}/{page}")
@@ -97,7 +99,11 @@ def check_failures(c):
     comment = failure(solution.replace("%odd = icmp ne i32 %bit, 0", "%odd = icmp eq i32 %bit, 1 ; %odd = icmp ne i32 %bit, 0"))
     c.expect("a comment does not keep anything", "the file no longer contains" in comment, comment)
     given = failure("; check lacks\n" + open(f"{ROOT}/driver/course/6-2.nvir", encoding="utf-8").read())
-    c.expect("what the output must not contain", "  the output contains: bra" in given, given)
+    c.expect("what the output must not contain, and where it does", re.search(r"  the output contains: bra\n  first in: @.*bra", given), given)
+    late = failure(solution + "declare void @llvm.nvvm.setmaxnreg.inc.sync.aligned.u32(i32)\ndefine ptx_kernel void @other() {\n"  # `run` has sm_90a
+                   "  call void @llvm.nvvm.setmaxnreg.inc.sync.aligned.u32(i32 64)\n  ret void\n}\n")
+    c.expect("a compilation that fails: what it was for, and the error", re.search(
+        r"  nvmini compile 6-2\.nvir --cpu sm_90 -O2\n  the command fails; its output must not contain: bra\n  6-2\.nvir:\d+:\d+: error: .*setmaxnreg", late), late)
     endless = failure(solution.replace("  ret void", "  br label %again\nagain:\n  br label %again"))
     c.expect("an endless kernel ends", "expected: " in endless or "ended by the limit" in endless, endless)
     os.remove(f"{c.folder}/6-2.nvir")
