@@ -3,7 +3,9 @@
 
 Every exercise that the command lists must parse, must not be solved as it is given, must be solved
 by runtime-tests/course/N-K.nvir, and must be named in its chapter. Then the command itself: what
-it writes, what it prints for each kind of failed check, and its errors.
+it writes, what it prints for each kind of failed check, and its errors. Then the pages: commands in
+the text work, functions are in the files that are named with them, exercises exist. (tools/readme.py
+checks the dumps, links and names of files.)
 
   check_course.py [--nvmini build/nvmini]
 """
@@ -123,12 +125,62 @@ def check_usage(c):
         c.expect(f"course {' '.join(arguments)}: exit status 2", r.returncode == 2 and shown in r.stderr, r.stderr)
 
 
+def placed(page):
+    """Pairs of a function and the file that the page names for it: `f()` in `file`, else the last file before it in the line."""
+    for line in page.splitlines():
+        path = None
+        for m in re.finditer(r"`(\w+)\(\)`(?:(?:, | and )`\w+\(\)`)*(?: in `([\w./-]+)`)?|`([\w-]+/[\w./-]+\.[chy])`", line):
+            path = m[3] or m[2] or path
+            for name in re.findall(r"`(\w+)\(\)`", m[0]):
+                if path:
+                    yield name, path
+
+
+def check_command(c, page, command):
+    """A command in the text; capital words are places to fill in."""
+    words = command.split()
+    if len(words) == 1:
+        words += ["--help"]
+    words = [{"FILE": "docs/course/total.nvir", "FOLDER": "made", "N": "3"}.get(word, word) for word in words]
+    if words[:2] == ["course", "check"]:
+        c.run("course", "start", *words[2:])
+    r = c.run(*words)
+    given = words[:2] == ["course", "check"]  # not solved, which is status 1
+    c.expect(f"{page}: `nvmini {command}` works", r.returncode == (1 if given else 0), r.stdout[-300:] + r.stderr)
+
+
+def check_pages(c):
+    for name in ("docs", "samples", "driver", "runtime-tests"):
+        os.symlink(f"{ROOT}/{name}", f"{c.folder}/{name}")
+    chapters = sorted(f"docs/course/{name}" for name in os.listdir(f"{ROOT}/docs/course") if name.endswith(".md"))
+    pairs = commands = 0
+    for page in [*chapters, "docs/tour.md"]:
+        text = open(f"{ROOT}/{page}", encoding="utf-8").read()
+        fences = re.findall(r"(?m)^```.*$", text)
+        c.expect(f"{page}: every fence is closed", len(fences) % 2 == 0 and all(f == "```" for f in fences[1::2]))
+        prose = re.sub(r"(?ms)^```.*?^```$", "", text)
+        for name, path in placed(prose):
+            pairs += 1
+            there = os.path.isfile(f"{ROOT}/{path}") and re.search(rf"\b{name}\(", open(f"{ROOT}/{path}", encoding="utf-8").read())
+            c.expect(f"{page}: {name}() is in {path}", there)
+        for command in re.findall(r"`(?:build/)?nvmini ([^`]+)`", prose):
+            commands += 1
+            check_command(c, page, command)
+        for n, k in re.findall(r"[Ee]xercise (\d+)\.(\d)", prose):
+            c.expect(f"{page}: exercise {n}.{k} exists", os.path.exists(f"{ROOT}/driver/course/{n}-{k}.nvir"))
+    c.expect(f"pages name functions with their files ({pairs}) and commands ({commands})", pairs > 30 and commands > 20)
+    c.run("course", "start", "10.3")
+    first = re.search(r"(?m)^;   nvmini (.*)$", c.read("10-3.nvir"))[1]
+    r = c.run(*first.split())
+    c.expect("10-3.nvir: its command names a pass", r.stdout.startswith("pass ") and r.returncode == 1, r.stdout + r.stderr)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
     with tempfile.TemporaryDirectory() as folder:
         c = Course(os.path.abspath(parser.parse_args().nvmini), folder)
-        for check in (check_exercises, check_start, check_failures, check_usage):
+        for check in (check_exercises, check_start, check_failures, check_usage, check_pages):
             check(c)
     print(f"course: {c.passed} passed, {c.failed} failed")
     return 1 if c.failed else 0
