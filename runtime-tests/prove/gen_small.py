@@ -22,6 +22,7 @@ class Function:
         self.block = "entry"
         self.depth, self.loops = 0, 1
         self.pointers = rng.random() < 0.55
+        self.history = []
 
     def new(self):
         self.n += 1
@@ -80,6 +81,17 @@ class Function:
             if int(t[1:]) == 7:
                 b = str(int(b) % 7)
         self.op(t, f"{op}{flags} {t} {a}, {b}")
+        self.history.append((t, op, flags, a, b))
+
+    def again(self):
+        """An earlier operation once more, with other flags perhaps."""
+        for t, op, flags, a, b in self.r.sample(self.history, len(self.history)):
+            if all(v in self.pool.get(t, []) or v[0] != "%" for v in (a, b)):
+                if self.r.random() < 0.7:
+                    flags = self.r.choice(["", "", " nsw", " nuw"]) if op in ("add", "sub", "mul", "shl") else ""
+                self.op(t, f"{op}{flags} {t} {a}, {b}")
+                return
+        self.integer()
 
     def compare(self):
         t = self.type()
@@ -336,7 +348,7 @@ class Function:
 
     def step(self):
         r = self.r
-        kinds = [(self.integer, 10), (self.compare, 4), (self.select, 4), (self.freeze, 1), (self.convert, 2), (self.intrinsic, 2),
+        kinds = [(self.integer, 10), (self.again, 1.5), (self.compare, 4), (self.select, 4), (self.freeze, 1), (self.convert, 2), (self.intrinsic, 2),
                  (self.overflow, 0.3), (self.memory, 7 if self.pointers else 0), (self.call, 0.7), (self.assume, 0.4), (self.diamond, 2.5),
                  (self.switch, 0.5), (self.loop, 0.4 * min(3, self.loops)), (self.while_loop, 0.4 * min(3, self.loops)), (self.array_loop, 0.25 * self.loops if self.pointers else 0), (self.variable, 1.5 if self.pointers else 0)]
         r.choices([k for k, _ in kinds], [w for _, w in kinds])[0]()

@@ -483,7 +483,46 @@ def body(run, state, f, args, finals):
     return merge_values(conditions, [x.value for x in back]) if back[0].value != [] else []
 
 
+ATOMIC = {"add": T.add, "sub": T.sub, "and": T.band, "or": T.bor, "xor": T.bxor, "xchg": lambda a, b: b, "nand": lambda a, b: T.bnot(T.band(a, b)),
+          "max": lambda a, b: T.ite(T.slt(a, b), b, a), "min": lambda a, b: T.ite(T.slt(a, b), a, b),
+          "umax": lambda a, b: T.ite(T.ult(a, b), b, a), "umin": lambda a, b: T.ite(T.ult(a, b), a, b)}
+
+
+def atomic(run, state, i, finals):
+    """Atomic accesses: of a variable that nothing else reaches, a load and a store; else a visible event that gives the
+    old value. Orderings from acquire on let other threads' stores appear."""
+    args = run.operands(state, i)
+    strong = bool(set(i.order) & {"acquire", "acq_rel", "seq_cst"})
+    clobbers = EXT if strong else None
+    name = " ".join([i.op, i.how, *i.order])
+    if i.op == "fence":
+        event(run, state, finals, name, [], ("void",), True, EXT)
+        return None
+    t, p = i.args[1][0], args[0]
+    n = store_size(t)
+    if isinstance(args[1], list) or width(t) % 8:
+        raise Unsupported(i.op + " of " + t[0])
+    check_access(run, state, p, n, i.align or n, i.args[0][0][1], True)
+    if all(tag[:2] == "a:" and state.escapes.get(tag, T.FALSE) is T.FALSE for tag in p.tags):
+        old = run.use(read_scalar(run, state.mem, p, 0, t, True))
+    else:
+        old = event(run, state, finals, name, args, t, True, clobbers, sees=strong or "release" in i.order)
+    if i.op == "atomicrmw":
+        if i.how in ATOMIC:
+            new = Val(ATOMIC[i.how](old.bits, args[1].bits), T.or_(old.poison, args[1].poison), union(old, args[1]), args[1].tags)
+        else:
+            new = unknown(run, f"f.atomicrmw.{i.how}.{width(t)}", t, [old, args[1]])
+        write_scalar(run, state, p, 0, t, new, True)
+        return old
+    same = T.eq(old.bits, args[1].bits)
+    poison = T.or_(old.poison, args[1].poison)
+    new = Val(T.ite(same, args[2].bits, old.bits), T.or_(poison, T.and_(same, args[2].poison)), union(old, *args[1:]))
+    write_scalar(run, state, p, 0, t, new, True)
+    return [old, Val(T.bool_bit(same), poison, union(old, args[1]))]
+
+
 HANDLERS = {
+    "atomicrmw": atomic, "cmpxchg": atomic, "fence": atomic,
     "icmp": icmp, "fcmp": fcmp, "trunc": convert, "zext": convert, "sext": convert, "select": select, "freeze": freeze,
     "extractelement": extractelement, "insertelement": insertelement, "shufflevector": shufflevector, "extractvalue": extractvalue,
     "insertvalue": insertvalue, "alloca": alloca, "load": load, "store": store, "call": call,

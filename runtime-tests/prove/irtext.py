@@ -309,6 +309,30 @@ def read_memory(r, i):
         i.args.append(r.typed())
 
 
+ORDERINGS = {"unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"}
+
+
+def read_atomic(r, i):
+    """atomicrmw, cmpxchg, fence: `how` is the operation, `order` the words of scope and orderings."""
+    i.how, i.order = "", []
+    while r.peek() in ("volatile", "weak"):
+        if r.next() == "weak":
+            raise Unsupported("cmpxchg weak")
+        i.flags.add("volatile")
+    if i.op == "atomicrmw":
+        i.how = r.next()
+    if i.op != "fence":
+        i.args = [r.typed()]
+        while r.take(","):
+            i.args.append(r.typed())
+    while r.peek() == "syncscope" or r.peek() in ORDERINGS:
+        i.order.append(" ".join([r.next(), *r.skip_brackets()]) if r.peek() == "syncscope" else r.next())
+    if i.op == "atomicrmw":
+        i.type = i.args[1][0]
+    elif i.op == "cmpxchg":
+        i.type = ("s", (i.args[1][0], ("i", 1)), False)
+
+
 def read_simple(r, i):
     """Ops that are a list of typed operands."""
     op = i.op
@@ -377,6 +401,8 @@ def instruction(r):
         read_call(r, i)
     elif i.op in ("load", "store"):
         read_memory(r, i)
+    elif i.op in ("atomicrmw", "cmpxchg", "fence"):
+        read_atomic(r, i)
     elif i.op in SIMPLE:
         flags(r, i)
         read_simple(r, i)
