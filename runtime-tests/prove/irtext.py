@@ -201,7 +201,7 @@ class Reader:
         out = {}
         while self.peek() and self.peek() not in stop:
             w = self.peek()
-            if w[:1] == "%" or w[:1] == "@" or self.is_type() and w not in ("[",):
+            if w[:1] in "%@" or self.is_type() and w != "[" or re.match(r"-?\d|f0x", w):
                 break
             self.at += 1
             if w[:1] == "#":

@@ -10,7 +10,7 @@ import encode
 import memory
 import terms as T
 from encode import Run, State, Val, align_of, children, flat, size_of, width
-from irtext import Unsupported
+from irtext import Reader, Unsupported
 from memory import EXT, Block, World, c64
 
 # What the caller's pointers reach: so many objects, none larger, and so far apart that no small offset leads from one
@@ -98,10 +98,10 @@ def pointer_argument(world, name, t, facts):
     return EXT
 
 
-def argument(world, name, t, facts, undef):
+def argument(world, module, name, t, facts):
     inner = children(t)
     if inner is not None:
-        return [argument(world, f"{name}.{k}", m, facts, undef) for k, (_, m) in enumerate(inner)]
+        return [argument(world, module, f"{name}.{k}", m, facts) for k, (_, m) in enumerate(inner)]
     tags = pointer_argument(world, name, t, facts) if t[0] == "p" else EXT
     bits, poison = T.var(name, width(t)), T.var("poison " + name, 0)
     if {"noundef", "byval"} & set(facts):
@@ -111,6 +111,10 @@ def argument(world, name, t, facts, undef):
         if t[1] in memory.REGIONS and t[1] != 5:
             world.given.append(T.eq(T.extract(bits, 63, 56), T.const(memory.REGIONS[t[1]] >> 56, 8)))
     known = []
+    if facts.get("byval"):  # the copy is ours, as large and aligned as its type
+        copied = Reader(" ".join(facts["byval"]), module).type()
+        world.given += [T.eq(bits, world.blocks["n:" + name].low), T.eq(world.blocks["n:" + name].size, c64(size_of(copied))),
+                        T.eq(T.band(bits, c64(align_of(copied) - 1)), c64(0))]
     if "nonnull" in facts:
         known.append(T.ne(bits, c64(0)))
     if "align" in facts and t[0] == "p":
@@ -127,7 +131,7 @@ def build_world(module, f, text):
     world = World()
     world.places = {}
     objects(world, module, text)
-    args = [argument(world, name, t, facts, False) for t, name, facts in f.args]
+    args = [argument(world, module, name, t, facts) for t, name, facts in f.args]
     return world, args
 
 
@@ -208,7 +212,7 @@ def instances(s, t):
 
 
 def encode_both(module, new, before, after, bodies, bound, undef_arguments=False):
-    text = before.text + after.text
+    text = before.text + after.text + "".join(f.text for f in bodies.values())
     world, args = build_world(new, before, text)  # a pass may raise the alignment of a variable
     world.undef_arguments = undef_arguments
     for _ in range(4):
