@@ -126,10 +126,11 @@ def check_usage(c):
 
 
 def placed(page):
-    """Pairs of a function and the file that the page names for it: `f()` in `file`, else the last file before it in the line."""
+    """Pairs of a function and its file: `f()` in `file`, else the last file before it in the line."""
     for line in page.splitlines():
         path = None
-        for m in re.finditer(r"`(\w+)\(\)`(?:(?:, | and )`\w+\(\)`)*(?: in `([\w./-]+)`)?|`([\w-]+/[\w./-]+\.[chy])`", line):
+        for m in re.finditer(r"`(\w+)\(\)`(?:(?:, | and )`\w+\(\)`)*(?: in `([\w./-]+)`)?"
+                             r"|`([\w-]+/[\w./-]+\.[chy])`", line):
             path = m[3] or m[2] or path
             for name in re.findall(r"`(\w+)\(\)`", m[0]):
                 if path:
