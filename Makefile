@@ -372,10 +372,19 @@ $B/%-shared: samples/%.c $B/libnvmini.so include/nvmini.h
 FUZZ_TARGETS := $(patsubst runtime-tests/fuzz/%.c,$B/%,$(wildcard runtime-tests/fuzz/fuzz_*.c))
 fuzz-programs: $(FUZZ_TARGETS)
 .PHONY: fuzz-programs
-$B/fuzz_%: runtime-tests/fuzz/fuzz_%.c runtime-tests/fuzz/main.c runtime-tests/fuzz/round_trip.h $B/libinternal.a
+# fuzz_lsp includes the server's main file; of the command it takes what that needs.
+FUZZ_HEADERS := $(wildcard runtime-tests/fuzz/*.h) runtime-tests/peers/kernel_arguments.c
+$B/libdriver.a: $(filter-out %/main.o %/lsp/server.o,$(DRIVER_OBJECTS))
+	@echo '  AR $@'
+	$(Q)$(AR) rcs $@.$$$$ $^ && mv $@.$$$$ $@
+$B/fuzz_api: FUZZ_OBJECTS := $(COMPAT_OBJECTS)
+$B/fuzz_api: $(COMPAT_OBJECTS)
+$B/fuzz_lsp: FUZZ_OBJECTS := $B/libdriver.a
+$B/fuzz_lsp: $B/libdriver.a
+$B/fuzz_%: runtime-tests/fuzz/fuzz_%.c runtime-tests/fuzz/main.c $(FUZZ_HEADERS) $B/libinternal.a
 	@echo '  LINK $@'
 	$(Q)$(CC) $(NVM_CFLAGS) $(FUZZ_ENGINE) -o $@ $< $(if $(FUZZ_ENGINE),,runtime-tests/fuzz/main.c) \
-	  $B/libinternal.a $(LDFLAGS)
+	  $(FUZZ_OBJECTS) $B/libinternal.a $(LDFLAGS)
 
 N ?= 500
 SEED ?= 0

@@ -128,7 +128,9 @@ void job_finish(struct job *j, struct textbuf *out) {
   arena_init(&arena, nvm_default_allocator);
   struct nvm_text output = read_back(&arena, j->out), messages = read_back(&arena, j->err);
   const char *reached = limit_reached(j, how);
-  if (cut(&output, j->output_bytes) | cut(&messages, j->output_bytes) && !*reached)
+  bool is_output_cut = cut(&output, j->output_bytes);
+  bool is_cut = cut(&messages, j->output_bytes) || is_output_cut;
+  if (is_cut && !*reached)
     reached = "output";
   json_begin(&w, out, false);
   json_object(&w);

@@ -2,12 +2,9 @@
  * with PTX or with located errors, never otherwise, and twice with the same bytes of PTX. Where the
  * input begins with a line `; fuzz: WORDS`, the words that are levels, passes and knobs are options
  * too, so that the mutator chooses them; other words are left out. */
-#include "nvmini.h"
+#include "options_line.h"
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MEMORY_LIMIT = 512 << 20 };
 
@@ -19,31 +16,6 @@ static const char *const choices[][3] = {
     {"--cpu=sm_100a", "--fma-level=0", "--prec-sqrt=0"},
     {"--cpu=sm_52", "--fma-level=1", "--features=+sharedmem32bitptr"},
 };
-
-enum { MAX_WORD = 300 };
-
-/* Options that only decide how to compile. */
-static bool is_allowed(const char *word) {
-  static const char *const prefixes[] = {"-O", "--passes=", "--knob=", "--verify-each"};
-  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-    if (strncmp(word, prefixes[i], strlen(prefixes[i])) == 0) return true;
-  return false;
-}
-
-/* Sets the options of the first line; refused ones change nothing. */
-static void take_options(struct nvmini_context *c, const char *text) {
-  static const char begin[] = "; fuzz:";
-  char word[MAX_WORD + 1];
-  if (strncmp(text, begin, strlen(begin)) != 0) return;
-  for (text += strlen(begin); *text != '\0' && *text != '\n'; text += strcspn(text, " \n")) {
-    text += strspn(text, " ");
-    size_t length = strcspn(text, " \n");
-    if (length == 0 || length > MAX_WORD) continue;
-    memcpy(word, text, length);
-    word[length] = '\0';
-    if (is_allowed(word) && nvmini_set_option(c, word) == NVMINI_BUG) abort();
-  }
-}
 
 /* The PTX, which the caller frees; NULL if the input was refused. */
 static char *compile(struct nvmini_context *c, const char *text, size_t size) {
@@ -70,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   text[size] = '\0';
   for (int i = 0; i < 3; i++)
     if (nvmini_set_option(c, choices[size % 4][i]) != NVMINI_OK) abort();
-  take_options(c, text);
+  (void)options_take_line(c, text);
   char *first = compile(c, text, size), *second = first ? compile(c, text, size) : NULL;
   if ((first == NULL) != (second == NULL) || (first && strcmp(first, second) != 0)) abort();
   free(first);

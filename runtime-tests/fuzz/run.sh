@@ -31,6 +31,8 @@ for target in "$root"/build/fuzz/fuzz_*; do
   seeds=seeds
   [ ! -d "seeds_$name" ] || seeds=seeds_$name
   ls "$seeds" | grep -q . || continue
+  dict=dict
+  [ ! -f "dict_$name" ] || dict=dict_$name
   if "$target" -help=1 < /dev/null 2>&1 | grep -q max_total_time; then
     "$target" -timeout=20 "$seeds"/* > log 2>&1
     result $? "$name on its seeds"
@@ -38,12 +40,12 @@ for target in "$root"/build/fuzz/fuzz_*; do
     mkdir -p "corpus_$name" "small_$seeds"
     find "$seeds" -type f -size -9 -exec ln -f {} "small_$seeds" \;
     "$target" -seed="${FUZZ_SEED:-1}" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -max_len=4096 -entropic=0 \
-      -dict=dict -artifact_prefix="$root/build/fuzz/found/$name-" "corpus_$name" "small_$seeds" > log 2>&1
+      -dict="$dict" -artifact_prefix="$root/build/fuzz/found/$name-" "corpus_$name" "small_$seeds" > log 2>&1
     result $? "$name for $seconds s"
   else
     "$target" "$seeds"/* > log 2>&1
     result $? "$name on its seeds"
-    "$target" --seconds "$seconds" --dict dict "$seeds"/* > log 2>&1
+    "$target" --seconds "$seconds" --dict "$dict" "$seeds"/* > log 2>&1
     status=$?
     result $status "$name for $seconds s (without coverage: no libFuzzer here)"
     [ ! -f fuzz-crash-input ] || mv fuzz-crash-input "$root/build/fuzz/found/$name-input"

@@ -6,7 +6,10 @@
 #include "ir/evalfloat.h"
 #include "sim/sim.h"
 
-enum { BUFFER_BYTES = 1 << 19, MAX_DEPTH = 8 };
+#ifndef KERNEL_BUFFER_BYTES
+#define KERNEL_BUFFER_BYTES (1 << 19)
+#endif
+enum { BUFFER_BYTES = KERNEL_BUFFER_BYTES, MAX_DEPTH = 8 };
 const char *const filling_names[FILLINGS] = {"random", "iota", "constant"};
 
 uint64_t addresses[MAX_BUFFERS]; /* of the first allocations of any machine */

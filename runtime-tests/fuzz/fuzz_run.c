@@ -1,0 +1,298 @@
+/* Fuzzes what compiled code computes: each kernel of the text is executed as IR, with all checks,
+ * and as PTX of a level that the input chooses, on made-up arguments. If the IR ends without a
+ * finding and its result does not depend on the order of threads, the PTX must leave the same bytes
+ * in every buffer and print the same text.
+ *
+ * No case are kernels whose result LLVM's reference leaves open: freeze, undef, fast-math flags,
+ * NaN payloads, addresses as numbers, clocks, the lanes that happen to be active. */
+#include "api/module.h"
+#include "ir/intrinsic.h"
+#include "options_line.h"
+#include "ptx/parse.h"
+#include "sim/sim.h"
+
+#include <stdio.h>
+
+#define KERNEL_BUFFER_BYTES 2048
+#include "runtime-tests/peers/kernel_arguments.c"
+
+enum {
+  MEMORY_LIMIT = 512 << 20,
+  MACHINE_LIMIT = 64 << 20,
+  STEPS = 5000, /* instructions of all threads, as IR */
+  BLOCKS = 2,
+  THREADS = 8,
+  SHARED_BYTES = 4096,
+  MAX_KERNELS = 3,
+  SCHEDULES = 2,
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* ---- What is no case ---- */
+
+static bool text_has(struct nvm_text text, const char *word) {
+  size_t n = strlen(word);
+  for (size_t i = 0; i + n <= text.length; i++)
+    if (memcmp(text.bytes + i, word, n) == 0) return true;
+  return false;
+}
+
+/* Calls whose result is not determined, or is an address. */
+static bool is_open_call(const struct nvm_module *m, const struct nvm_function *f,
+                         const struct nvm_inst *in) {
+  static const char *const words[] = {
+      "clock",       "timer",     "activemask", "smid",       "warpid",    "objectsize",
+      "is.constant", "isspacep",  "stacksave",  "gridid",     "pm0",       "envreg",
+      "match",       "approx",    "ex2",        "lg2",        "is.shared", "is.local",
+      "is.global",   "nanosleep", "mapa",       "ptr.gen.to", "malloc",    "lanemask"};
+  const struct nvm_function *g = call_function(f, in);
+  if (g == NULL) return true; /* inline assembly, indirect calls */
+  struct nvm_text name = module_text(m, g->symbol.name);
+  if (text_has(name, "llvm.nvvm.") && text_has(name, "approx")) return false;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (text_has(name, words[i])) return true;
+  return false;
+}
+
+static bool is_open(const struct nvm_module *m, const struct nvm_function *f,
+                    const struct nvm_inst *in) {
+  bool is_float = in->op >= OP_FADD && in->op <= OP_FREM;
+  if (in->op == OP_CALL && is_open_call(m, f, in)) return true;
+  if (in->op == OP_FREEZE || in->op == OP_PTRTOINT || in->op == OP_INTTOPTR) return true;
+  if ((is_float || in->op == OP_FCMP || in->op == OP_FNEG || in->op == OP_CALL) &&
+      (in->flags & INST_FAST) != 0)
+    return true;
+  for (uint32_t k = 0; k < in->operand_count; k++) {
+    struct nvm_value v = inst_operand(f, in, k);
+    if (value_kind(v) != VALUE_CONST) continue;
+    int kind = constant_info(&m->constants, v)->kind;
+    if (kind == CONST_UNDEF || kind == CONST_EXPR) return true;
+  }
+  return in->op == OP_ICMP && type_kind(&m->types, value_type(f, inst_operand(f, in, 0))) == TY_PTR;
+}
+
+static bool module_is_open(const struct nvm_module *m) {
+  for (uint32_t i = 1; i < m->functions.count; i++) {
+    const struct nvm_function *f = m->functions.data[i];
+    FOR_EACH_BLOCK (f, b)
+      FOR_EACH_INST (f, b, at)
+        if (is_open(m, f, function_inst(f, at))) return true;
+  }
+  return false;
+}
+
+/* ---- Loading ---- */
+
+struct program {
+  struct nvmini_context *context;
+  struct nvmini_module *module;
+  struct arena arena;
+  struct strtab strings;
+  struct ptx_module ptx;
+  bool is_ir;
+};
+
+static void set(struct nvmini_context *c, const char *option) {
+  if (nvmini_set_option(c, option) == NVMINI_BUG) abort();
+}
+
+static bool begin(struct program *p, const char *text, size_t size) {
+  memset(p, 0, sizeof *p);
+  p->context = nvmini_create(NULL, MEMORY_LIMIT);
+  arena_init(&p->arena, nvm_default_allocator);
+  if (p->context == NULL) abort();
+  set(p->context, size % 2 ? "--cpu=sm_90a" : "--cpu=sm_75");
+  set(p->context, "--fma-level=0");
+  if (nvmini_parse(p->context, text, size, "fuzz", &p->module) == NVMINI_BUG) abort();
+  return p->module != NULL;
+}
+
+static void end_program(struct program *p) {
+  nvmini_release(p->module);
+  nvmini_destroy(p->context);
+  arena_free(&p->arena);
+}
+
+static bool load_as_ir(struct program *p, const char *text, size_t size) {
+  p->is_ir = begin(p, text, size);
+  if (!p->is_ir || nvmini_check(p->module) != NVMINI_OK) return false;
+  set(p->context, "-O0");
+  set(p->context, "--passes=nvvm-reflect");
+  return !module_is_open(module_of_handle(p->module)) && nvmini_optimize(p->module) == NVMINI_OK;
+}
+
+static bool load_as_ptx(struct program *p, const char *text, size_t size) {
+  static const char *const levels[] = {"-O3", "-O2", "-O1", "-O0"};
+  struct nvmini_text ptx;
+  struct ptx_parse_error error;
+  if (!begin(p, text, size)) return false;
+  set(p->context, levels[size / 2 % 4]);
+  (void)options_take_line(p->context, text);
+  enum nvmini_status status = nvmini_compile(p->module, &ptx);
+  if (status == NVMINI_BUG) abort();
+  if (status != NVMINI_OK || !strtab_init(&p->strings, &p->arena)) return false;
+  p->ptx.arena = &p->arena;
+  p->ptx.strings = &p->strings;
+  if (ptx_parse_module((struct nvm_text){ptx.bytes, ptx.length}, &p->ptx, &error) == NVM_OK)
+    return true;
+  fprintf(stderr, "our PTX is refused, line %u: %.*s\n%s\n", error.line, (int)error.message.length,
+          error.message.bytes, ptx.bytes);
+  abort();
+}
+
+/* ---- Execution ---- */
+
+static bool place_memory(const struct instance *c, struct sim *s) {
+  for (uint32_t i = 0; i < c->buffer_count; i++) {
+    if (sim_allocate(s, c->buffers[i].size, true) != addresses[i]) return false;
+    memcpy(sim_memory(s, addresses[i], c->buffers[i].size), c->buffers[i].bytes,
+           c->buffers[i].size);
+  }
+  return true;
+}
+
+static void set_variables(const struct instance *c, struct sim *s) {
+  for (uint32_t i = 0; i < c->variables.count; i++) {
+    const struct variable *v = &c->variables.data[i];
+    uint64_t address = sim_symbol(s, v->name, NULL);
+    uint8_t *at = address ? sim_memory(s, address, v->size) : NULL;
+    if (at) memcpy(at, v->bytes, v->size);
+  }
+}
+
+/* The machine after the launch, which the caller destroys; NULL: there was a finding, which is in
+ * *kind. */
+static struct sim *execute(const struct instance *c, struct program *p, uint64_t seed,
+                           enum sim_finding_kind *kind) {
+  struct sim *s = sim_create(nvm_default_allocator, MACHINE_LIMIT);
+  enum nvm_status status = s && place_memory(c, s) ? NVM_OK : NVM_OUT_OF_MEMORY;
+  if (status == NVM_OK)
+    status = p->is_ir ? sim_load_ir(s, module_of_handle(p->module), (struct nvm_text){"", 0})
+                      : sim_load(s, &p->ptx);
+  if (status == NVM_OK) {
+    struct sim_launch launch = {.kernel = module_text(c->m, c->f->symbol.name),
+                                .grid = {BLOCKS, 1, 1},
+                                .block = {THREADS, 1, 1},
+                                .arguments = c->arguments,
+                                .argument_bytes = c->sizes,
+                                .argument_count = c->argument_count,
+                                .step_limit = p->is_ir ? STEPS : 20 * STEPS,
+                                .shared_bytes = SHARED_BYTES,
+                                .random_schedule = seed != 0,
+                                .seed = seed};
+    set_variables(c, s);
+    launch.check_races = launch.check_uninitialized = launch.check_division = p->is_ir && !seed;
+    status = sim_launch(s, &launch);
+  }
+  *kind = status == NVM_OUT_OF_MEMORY ? SIM_MEMORY : SIM_NOTHING;
+  if (status == NVM_OK) return s;
+  if (status == NVM_REFUSED) *kind = sim_found(s)->kind;
+  if (s) sim_destroy(s);
+  return NULL;
+}
+
+/* ---- Comparison ---- */
+
+static bool are_nans(const uint8_t *a, const uint8_t *b, unsigned exponent_bits, unsigned bytes) {
+  uint64_t x = 0, y = 0, sign = UINT64_C(1) << (bytes * 8 - 1);
+  uint64_t infinity = sign - (UINT64_C(1) << (bytes * 8 - 1 - exponent_bits));
+  memcpy(&x, a, bytes);
+  memcpy(&y, b, bytes);
+  return (x & (sign - 1)) > infinity && (y & (sign - 1)) > infinity;
+}
+
+/* Whether byte i is of NaNs of some type in both. */
+static bool is_in_nans(const uint8_t *a, const uint8_t *b, uint64_t i, uint64_t size) {
+  static const struct { unsigned bytes, exponent; } formats[] = {{2, 5}, {2, 8}, {4, 8}, {8, 11}};
+  for (size_t k = 0; k < sizeof formats / sizeof *formats; k++) {
+    uint64_t at = i - i % formats[k].bytes;
+    if (at + formats[k].bytes <= size &&
+        are_nans(a + at, b + at, formats[k].exponent, formats[k].bytes))
+      return true;
+  }
+  return false;
+}
+
+/* The first byte that differs, or `size`. */
+static uint64_t first_difference(const uint8_t *a, const uint8_t *b, uint64_t size) {
+  if (memcmp(a, b, size) == 0) return size;
+  for (uint64_t i = 0; i < size; i++)
+    if (a[i] != b[i] && !is_in_nans(a, b, i, size)) return i;
+  return size;
+}
+
+/* Whether the machines hold the same; prints how they differ if `prints`. */
+static bool is_same(const struct instance *c, struct sim *a, struct sim *b, bool prints) {
+  for (uint32_t i = 0; i < c->buffer_count; i++) {
+    uint64_t size = c->buffers[i].size;
+    const uint8_t *x = sim_memory(a, addresses[i], size), *y = sim_memory(b, addresses[i], size);
+    uint64_t at = first_difference(x, y, size);
+    if (at == size) continue;
+    if (prints)
+      fprintf(stderr, "buffer %u, byte %llu: IR %02x, PTX %02x\n", i, (unsigned long long)at, x[at],
+              y[at]);
+    return false;
+  }
+  struct nvm_text x = sim_output(a), y = sim_output(b);
+  bool same = x.length == y.length && (x.length == 0 || memcmp(x.bytes, y.bytes, x.length) == 0);
+  if (!same && prints)
+    fprintf(stderr, "output: IR '%.*s', PTX '%.*s'\n", (int)x.length, x.bytes, (int)y.length,
+            y.bytes);
+  return same;
+}
+
+static bool depends_on_order(const struct instance *c, struct program *ir, struct sim *first) {
+  enum sim_finding_kind kind;
+  bool same = true;
+  for (uint64_t seed = 1; seed <= SCHEDULES && same; seed++) {
+    struct sim *other = execute(c, ir, seed, &kind);
+    same = other != NULL && is_same(c, first, other, false);
+    if (other) sim_destroy(other);
+  }
+  return !same;
+}
+
+static void check_kernel(const struct instance *c, struct program *ir, struct program *ptx) {
+  enum sim_finding_kind kind;
+  struct sim *right = execute(c, ir, 0, &kind);
+  if (right == NULL) return;
+  if (!depends_on_order(c, ir, right)) {
+    struct sim *other = execute(c, ptx, 0, &kind);
+    bool is_case = kind != SIM_MEMORY && kind != SIM_UNSUPPORTED && kind != SIM_STACK_OVERFLOW;
+    if (is_case && other == NULL)
+      fprintf(stderr, "the PTX has the finding %s\n", sim_finding_name(kind));
+    if (is_case && (other == NULL || !is_same(c, right, other, true))) abort();
+    if (other) sim_destroy(other);
+  }
+  sim_destroy(right);
+}
+
+static void check_kernels(struct program *ir, struct program *ptx, size_t size) {
+  struct nvm_module *m = module_of_handle(ir->module);
+  uint32_t count = 0;
+  for (uint32_t i = 1; i < m->functions.count && count < MAX_KERNELS; i++) {
+    const struct nvm_function *f = m->functions.data[i];
+    struct instance c;
+    if (!function_is_kernel(f) || function_is_declaration(f)) continue;
+    count++;
+    if (make_instance(&c, m, f, (int)(size / 8 % FILLINGS))) check_kernel(&c, ir, ptx);
+    arena_free(&c.arena);
+  }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static struct program ir, ptx;
+  char *text = malloc(size + 1);
+  if (text == NULL) abort();
+  if (addresses[1] == 0) note_addresses();
+  memcpy(text, data, size);
+  text[size] = '\0';
+  if (load_as_ir(&ir, text, size)) {
+    if (load_as_ptx(&ptx, text, size)) check_kernels(&ir, &ptx, size);
+    end_program(&ptx);
+  }
+  end_program(&ir);
+  free(text);
+  return 0;
+}
