@@ -549,8 +549,12 @@ def step_course():
 
 
 def step_lsp():
-    """nvmini lsp: sessions over pipes"""
-    return run_counted("lsp", "runtime-tests/lsp/check_lsp.py", 300)
+    """nvmini lsp: sessions over pipes, random messages, the clients of Neovim and pytest-lsp"""
+    tests = "runtime-tests/lsp"
+    if not make("asan", "build/asan/nvmini"):
+        return Count(failed=1)
+    return (run_counted("lsp", f"{tests}/check_lsp.py", 300) + run_counted("clients", f"{tests}/check_clients.py", 300) +
+            run_counted("messages", f"{tests}/random_messages.py", 300, "--nvmini", "build/asan/nvmini", "--count", "1000"))
 
 
 def step_serve():
