@@ -1,5 +1,6 @@
 /* Syntax descriptions for editors, from the tables of the language: of the IR (`nvir`) and of PTX
- * (`ptx`), for Vim and as a TextMate grammar, which VS Code, Sublime Text and GitHub read. */
+ * (`ptx`), for Vim, as a TextMate grammar, which VS Code, Sublime Text and GitHub read, and as a
+ * grammar of tree-sitter. */
 #include "driver/options.h"
 
 #include <string.h>
@@ -225,5 +226,82 @@ void editors_textmate(FILE *out, const char *language) {
   json_object_end(&w);
   textbuf_char(&text, '\n');
   fwrite(text.bytes, 1, text.length, out);
+  arena_free(&arena);
+}
+
+/* ---- Tree-sitter ---- */
+
+/* The tokens that are no words, in tree-sitter's regular expressions, which have no assertions. Of
+ * tokens of one length a word of a table comes first, then the first of these. */
+static const struct {
+  const char *name, *nvir, *ptx; /* NULL: not in the language */
+} tree_tokens[] = {
+    {"label", "/(\"[^\"]*\"|[-a-zA-Z0-9$._]+):/", "/[a-zA-Z_$][a-zA-Z0-9_$]*:/"},
+    {"string", "/[c!]?\"[^\"]*\"/", "/\"[^\"]*\"/"},
+    {"global", "/@(\"[^\"]*\"|[-a-zA-Z0-9$._]+)/", NULL},
+    {"local", "/%(\"[^\"]*\"|[-a-zA-Z0-9$._]+)/", "/%[a-zA-Z_$][a-zA-Z0-9_$]*(\\.[xyzw])?/"},
+    {"guard", NULL, "/@!?%[a-zA-Z_$][a-zA-Z0-9_$]*/"},
+    {"metadata", "/[!#][a-zA-Z0-9$._]+/", NULL},
+    {"integer_type", "/i[0-9]+/", NULL},
+    {"type", NULL, "/\\.(pred|[busf](8|16|32|64|128)|b?f16(x2)?|bf16(x2)?|tf32)/"},
+    {"modifier", NULL, "/\\.[a-zA-Z_][a-zA-Z0-9_:]*/"},
+    {"number", "/-?(0x[HKLMR]?[0-9a-fA-F]+|[0-9][0-9.]*(e[-+]?[0-9]+)?)/",
+     "/-?(0[xXfFdD][0-9a-fA-F]+|[0-9][0-9.]*(e[-+]?[0-9]+)?U?)/"},
+    {"word", "/[a-zA-Z_$][-a-zA-Z0-9$._]*/", "/[a-zA-Z_$][a-zA-Z0-9_$]*/"},
+    {"punctuation", "/[^\\s]/", "/[^\\s]/"},
+};
+static const char *const tree_kinds[WORD_KINDS] = {[WORD_CONSTANT] = "constant",
+                                                   [WORD_OP] = "operation",
+                                                   [WORD_TYPE] = "builtin_type",
+                                                   [WORD_ATTRIBUTE] = "attribute",
+                                                   [WORD_KEYWORD] = "keyword"};
+
+struct tree_words {
+  struct strtab seen; /* words of the kinds before, which take precedence */
+  FILE *out;
+  uint32_t count; /* of the kind */
+};
+
+static void put_tree_word(void *state, const char *word) {
+  struct tree_words *w = state;
+  uint32_t before = w->seen.entries.count;
+  strtab_intern(&w->seen, word, strlen(word));
+  if (w->seen.entries.count == before) return;
+  fprintf(w->out, "%s'%s'", w->count++ ? ", " : "", word);
+}
+
+static const char *tree_token(const char *language, size_t k) {
+  return is_ptx(language) ? tree_tokens[k].ptx : tree_tokens[k].nvir;
+}
+
+void editors_tree_sitter(FILE *out, const char *language) {
+  struct arena arena;
+  struct tree_words words = {.out = out};
+  size_t tokens = sizeof tree_tokens / sizeof *tree_tokens;
+  int first = is_ptx(language) ? WORD_OP : 0, end = is_ptx(language) ? WORD_OP + 1 : WORD_KINDS;
+  arena_init(&arena, nvm_default_allocator);
+  fprintf(out,
+          "// Grammar of %s for tree-sitter, printed by `nvmini help --tree-sitter=%s`: the tokens.\n"
+          "module.exports = grammar({\n  name: '%s',\n  extras: $ => [/\\s/, $.comment],\n"
+          "  word: $ => $.word,\n  rules: {\n    source: $ => repeat(choice(",
+          is_ptx(language) ? "PTX" : "NVVM IR", language, language);
+  for (int kind = first; kind < end; kind++) fprintf(out, "$.%s, ", tree_kinds[kind]);
+  for (size_t k = 0; k < tokens; k++)
+    if (tree_token(language, k))
+      fprintf(out, "$.%s%s", tree_tokens[k].name, k + 1 < tokens ? ", " : ")),\n");
+  fprintf(out, "    comment: $ => token(%s),\n",
+          is_ptx(language) ? "choice(/\\/\\/[^\\n]*/, /\\/\\*([^*]|\\*+[^*\\/])*\\*+\\//)"
+                           : "/;[^\\n]*/");
+  bool right = strtab_init(&words.seen, &arena);
+  for (int kind = first; right && kind < end; kind++) {
+    fprintf(out, "    %s: $ => choice(", tree_kinds[kind]);
+    words.count = 0;
+    each_word(language, (enum word_kind)kind, put_tree_word, &words);
+    fprintf(out, "),\n");
+  }
+  for (size_t k = 0; k < tokens; k++)
+    if (tree_token(language, k))
+      fprintf(out, "    %s: $ => %s,\n", tree_tokens[k].name, tree_token(language, k));
+  fputs("  },\n});\n", out);
   arena_free(&arena);
 }

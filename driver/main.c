@@ -65,17 +65,20 @@ static int help(const struct options *o) {
                    {OPTION_BASH, options_bash_completion},
                    {OPTION_ZSH, options_zsh_completion},
                    {OPTION_FISH, options_fish_completion}};
+  static const struct {
+    enum option_id id;
+    void (*print)(FILE *out, const char *language);
+  } syntaxes[] = {{OPTION_VIM_SYNTAX, editors_vim},
+                  {OPTION_TEXTMATE, editors_textmate},
+                  {OPTION_TREE_SITTER, editors_tree_sitter}};
   for (size_t k = 0; k < sizeof documents / sizeof *documents; k++) {
     if (o->values[documents[k].id] == NULL) continue;
     documents[k].print(stdout);
     return EXIT_DONE;
   }
-  if (o->values[OPTION_VIM_SYNTAX]) {
-    editors_vim(stdout, o->values[OPTION_VIM_SYNTAX]);
-    return EXIT_DONE;
-  }
-  if (o->values[OPTION_TEXTMATE]) {
-    editors_textmate(stdout, o->values[OPTION_TEXTMATE]);
+  for (size_t k = 0; k < sizeof syntaxes / sizeof *syntaxes; k++) {
+    if (o->values[syntaxes[k].id] == NULL) continue;
+    syntaxes[k].print(stdout, o->values[syntaxes[k].id]);
     return EXIT_DONE;
   }
   if (o->values[OPTION_REFERENCE]) return reference_write(o->values[OPTION_REFERENCE]);

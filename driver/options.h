@@ -97,6 +97,7 @@ void options_fish_completion(FILE *out);
 /* editors.c: the syntax of `nvir` or `ptx`, for Vim and as a TextMate grammar. */
 void editors_vim(FILE *out, const char *language);
 void editors_textmate(FILE *out, const char *language);
+void editors_tree_sitter(FILE *out, const char *language);
 
 /* Prints the error `WHAT 'WORD'` with a suggestion from the names; returns EXIT_USAGE. */
 int options_unknown(const char *what, const char *word, const char *const *names, size_t count);

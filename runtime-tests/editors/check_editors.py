@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the syntax descriptions of `nvmini help --vim-syntax` and `--textmate`.
+"""Tests the syntax descriptions of `nvmini help --vim-syntax`, `--textmate` and `--tree-sitter`.
 
     check_editors.py [--nvmini PATH]
 
@@ -8,6 +8,7 @@ patterns are tried in its order. Every op of the language is a keyword in both. 
 failure, then `N passed, N failed[, N skipped]`.
 """
 import argparse
+import glob
 import json
 import os
 import re
@@ -94,6 +95,39 @@ def vim_groups(nvmini, language, line, columns):
             return f.read().split("\n")[:-1]
 
 
+TREE_WORDS = {  # of samples/reduction.nvir, and of its PTX
+    "nvir": [("keyword", "define"), ("operation", "load"), ("integer_type", "i32"), ("local", "%tid"), ("builtin_type", "float"),
+             ("label", "entry:"), ("operation", "br")],
+    "ptx": [("operation", "mov"), ("modifier", ".visible"), ("type", ".u32"), ("number", "4"), ("operation", "bra")]}
+
+
+def check_tree_sitter(tests):
+    """The grammars as JavaScript, whose rules divide the samples and their PTX into tokens."""
+    if not shutil.which("node"):
+        print("skipped: Node.js, which executes the grammars of tree-sitter, is not installed")
+        tests.skipped += 1
+        return
+    samples = sorted(glob.glob(f"{ROOT}/samples/*.nvir"))
+    with tempfile.TemporaryDirectory() as folder:
+        for language in ("nvir", "ptx"):
+            with open(f"{folder}/grammar.js", "w", encoding="utf-8") as f:
+                f.write(tests.run("help", f"--tree-sitter={language}").stdout)
+            files = samples
+            if language == "ptx":
+                files = [f"{folder}/{os.path.basename(sample)}.ptx" for sample in samples]
+                for sample, ptx in zip(samples, files):
+                    tests.run("compile", sample, "--cpu", "sm_90a", "-o", ptx)
+            done = subprocess.run(["node", f"{ROOT}/runtime-tests/editors/tree_sitter.js", f"{folder}/grammar.js", *files],
+                                  text=True, capture_output=True, timeout=100)
+            tests.expect(f"tree-sitter, {language}: all samples are tokens {done.stderr[-300:]}", done.returncode, 0)
+            found = json.loads(done.stdout or "[]")
+            here = [tuple(token) for token in found[[k for k, f in enumerate(files) if "reduction" in f][0]]] if found else []
+            for word in TREE_WORDS[language]:
+                tests.expect(f"tree-sitter, {language}: {word}", word in here, True)
+            odd = {text for tokens in found for kind, text in tokens if kind == "punctuation" and text.isalnum()}
+            tests.expect(f"tree-sitter, {language}: letters and digits are in words", odd, set())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
@@ -117,6 +151,7 @@ def main():
         tests.expect(f"TextMate, op {op}", scopes(grammars["nvir"], f"  {op} ")[2], "keyword.operator.instruction.nvir")
         tests.expect(f"Vim has op {op}", op in vim, True)
     tests.expect("an unknown language is refused", tests.run("help", "--vim-syntax=c").returncode, 2)
+    check_tree_sitter(tests)
     print(f"{tests.passed} passed, {tests.failed} failed" + (f", {tests.skipped} skipped" if tests.skipped else ""))
     return 1 if tests.failed else 0
 
