@@ -281,7 +281,8 @@ void editors_tree_sitter(FILE *out, const char *language) {
   int first = is_ptx(language) ? WORD_OP : 0, end = is_ptx(language) ? WORD_OP + 1 : WORD_KINDS;
   arena_init(&arena, nvm_default_allocator);
   fprintf(out,
-          "// Grammar of %s for tree-sitter, printed by `nvmini help --tree-sitter=%s`: the tokens.\n"
+          "// Grammar of %s for tree-sitter, printed by `nvmini help --tree-sitter=%s`: the "
+          "tokens.\n"
           "module.exports = grammar({\n  name: '%s',\n  extras: $ => [/\\s/, $.comment],\n"
           "  word: $ => $.word,\n  rules: {\n    source: $ => repeat(choice(",
           is_ptx(language) ? "PTX" : "NVVM IR", language, language);
@@ -290,8 +291,9 @@ void editors_tree_sitter(FILE *out, const char *language) {
     if (tree_token(language, k))
       fprintf(out, "$.%s%s", tree_tokens[k].name, k + 1 < tokens ? ", " : ")),\n");
   fprintf(out, "    comment: $ => token(%s),\n",
-          is_ptx(language) ? "choice(/\\/\\/[^\\n]*/, /\\/\\*([^*]|\\*+[^*\\/])*\\*+\\//)"
-                           : "/;[^\\n]*/");
+          is_ptx(language)
+              ? "choice(/\\/\\/[^\\n]*/, /\\/\\*([^*]|\\*+[^*\\/])*\\*+\\//)"
+              : "/;[^\\n]*/");
   bool right = strtab_init(&words.seen, &arena);
   for (int kind = first; right && kind < end; kind++) {
     fprintf(out, "    %s: $ => choice(", tree_kinds[kind]);
