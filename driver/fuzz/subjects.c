@@ -143,15 +143,18 @@ static struct nvm_text first_line(struct nvm_text t) {
   return (struct nvm_text){t.bytes, length};
 }
 
-/* The line that says what is wrong: the first with `error`, else the first. */
+/* The line that says what is wrong: the first with `error`, else the first that is not about a pass
+ * of -opt-bisect-limit. */
 static struct nvm_text reason(struct nvm_text t) {
+  struct nvm_text first = {"", 0};
   for (const char *at = t.bytes, *end = t.bytes + t.length; at < end;) {
     struct nvm_text line = first_line((struct nvm_text){at, (size_t)(end - at)});
     for (size_t k = 0; k + 5 <= line.length; k++)
       if (memcmp(at + k, "error", 5) == 0) return (struct nvm_text){at + k, line.length - k};
+    if (!first.length && strncmp(at, "BISECT:", 7) != 0) first = line;
     at += line.length + 1;
   }
-  return first_line(t);
+  return first;
 }
 
 /* The findings of a run as one line each, without places. */
