@@ -3,7 +3,7 @@
 
     numba_tests.py --python ENVIRONMENT/bin/python [--build build] [--original libnvvm.so.4] [--driver] [--modules cudapy.test_inspect...]
 
-ENVIRONMENT is a virtual environment, outside the checkout, with `pip install 'numba-cuda[cu13]' filecheck psutil cffi pytest`.
+ENVIRONMENT is a virtual environment, outside the checkout, with `pip install 'numba-cuda[cu13]' filecheck psutil cffi pytest ml_dtypes`.
 Every test is run in it twice, in one process for each test module. Those that pass with NVIDIA's library must pass with
 ours, but for EXCEPTIONS. Without a GPU, most others fail with both for want of a driver. --driver gives them one that has
 no device (no_device.c): they compile, nvJitLink assembles the PTX, and what depends on results fails with both; then ours
