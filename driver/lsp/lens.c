@@ -20,7 +20,7 @@
 static const char *after(struct nvm_text t, const char *mark) {
   size_t length = strlen(mark);
   for (size_t k = 0; k + length <= t.length; k++)
-    if (memcmp(t.bytes + k, mark, length) == 0) return t.bytes + k + length;
+    if (t.bytes[k] == *mark && memcmp(t.bytes + k, mark, length) == 0) return t.bytes + k + length;
   return NULL;
 }
 
@@ -32,22 +32,45 @@ static bool has_launch(const struct document *d) {
   return after(text_from(d, d->text.bytes), "nvmini-run:") != NULL;
 }
 
-/* Whether the launch is of f, which is kernel number `count` from 0 of the document. */
-static bool is_launched(const struct document *d, const struct index_function *f, uint32_t count) {
-  struct nvm_text name = index_text(&d->index, &d->index.names.data[f->name]);
-  bool is_named = false;
-  const char *line = d->text.bytes;
-  while ((line = after(text_from(d, line), "nvmini-run:")) != NULL) {
-    const char *end = memchr(line, '\n', text_from(d, line).length);
-    struct nvm_text words = {line, end ? (size_t)(end - line) : text_from(d, line).length};
-    const char *kernel = after(words, "--kernel");
-    if (!kernel) continue;
-    is_named = true;
-    struct nvm_text rest = {kernel + 1, (size_t)(words.bytes + words.length - kernel) - 1};
-    bool same = rest.length >= name.length && memcmp(rest.bytes, name.bytes, name.length) == 0;
-    if (same && (rest.length == name.length || rest.bytes[name.length] <= ' ')) return true;
+/* What the lines `nvmini-run:` of a text say. */
+struct launches {
+  bool exist, have_names;
+  bool *names; /* by index of a name in the document's index: one of them names it */
+};
+
+/* The word after `--kernel` in a line; empty: none. */
+static struct nvm_text kernel_of(struct nvm_text line) {
+  const char *at = after(line, "--kernel"), *end = line.bytes + line.length;
+  struct nvm_text word = {at ? at : end, 0};
+  if (word.bytes < end) word.bytes++; /* a blank or `=` */
+  while (word.bytes + word.length < end && (unsigned char)word.bytes[word.length] > ' ')
+    word.length++;
+  return word;
+}
+
+/* In one pass over the text. Its index is made. */
+static struct launches find_launches(struct server *s, const struct document *d) {
+  const struct strtab *names = &d->index.strings;
+  size_t bytes = (names->entries.count + 1) * sizeof(bool); /* 0: a name that is none */
+  struct launches l = {.names = arena_alloc(&s->arena, bytes)};
+  if (l.names) memset(l.names, 0, bytes);
+  const char *at = d->text.bytes;
+  while (l.names && (at = after(text_from(d, at), "nvmini-run:")) != NULL) {
+    struct nvm_text line = text_from(d, at);
+    const char *end = memchr(at, '\n', line.length);
+    if (end) line.length = (size_t)(end - at);
+    struct nvm_text kernel = kernel_of(line);
+    l.exist = true;
+    if (kernel.length == 0) continue;
+    l.have_names = true;
+    l.names[strtab_find(names, kernel.bytes, kernel.length).index] = true;
   }
-  return !is_named && count == 0;
+  return l;
+}
+
+/* Whether a launch is of the kernel n, which is number `count` from 0 of the document. */
+static bool is_launched(const struct launches *l, const struct index_name *n, uint32_t count) {
+  return l->have_names ? l->names[n->name.index] : count == 0;
 }
 
 /* ---- Lenses ---- */
@@ -76,14 +99,15 @@ void lens_answer(struct server *s, const struct lsp_request *r) {
     server_error(s, r, RPC_INTERNAL_ERROR, "out of memory");
     return;
   }
+  struct launches launches = find_launches(s, d);
   struct json_writer w = server_begin_result(s, r->id->source);
   json_array(&w);
   for (uint32_t k = 0, count = 0; k < d->index.functions.count; k++) {
     const struct index_function *f = &d->index.functions.data[k];
     if (!f->is_kernel || f->is_declaration || f->name == UINT32_MAX) continue;
-    if (!has_launch(d) || is_launched(d, f, count))
-      put_lens(&w, d, &d->index.names.data[f->name], "run");
-    put_lens(&w, d, &d->index.names.data[f->name], "explain");
+    const struct index_name *n = &d->index.names.data[f->name];
+    if (!launches.exist || is_launched(&launches, n, count)) put_lens(&w, d, n, "run");
+    put_lens(&w, d, n, "explain");
     count++;
   }
   json_array_end(&w);

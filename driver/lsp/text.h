@@ -9,9 +9,10 @@
 struct text {
   char *bytes; /* malloc'ed, followed by a NUL */
   size_t length, capacity;
-  uint32_t *lines; /* malloc'ed: the start of each line; valid if has_lines */
+  uint32_t *lines; /* malloc'ed: the starts of the first lines, of all if has_all_lines */
   uint32_t line_count, line_capacity;
-  bool has_lines;
+  bool has_all_lines;
+  uint32_t offset, column; /* of the last position written: the UTF-16 column of a byte */
 };
 
 struct text_range {

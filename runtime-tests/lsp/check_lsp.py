@@ -8,6 +8,7 @@ Prints a line per failure, then `lsp: N passed, N failed`.
 import argparse
 import json
 import os
+import random
 import re
 import subprocess
 import time
@@ -233,6 +234,7 @@ def test_commands(nvmini):
         return [x["command"]["arguments"][1] for x in c.request("textDocument/codeLens", {"textDocument": {"uri": URI}}) if x["command"]["title"] == "run"]
     assert run_lenses(RACE + more) == ["all"]
     assert run_lenses(RACE.replace("--block", "--kernel other --block") + more) == ["other"]
+    assert run_lenses(RACE + more + "; nvmini-run: --kernel other\n; nvmini-run: --kernel\n; nvmini-run: --kernel all") == ["all", "other"]
     assert run_lenses(RACE.split("\n", 1)[1] + more) == ["all", "other"]
     assert execute(c, "nvmini.run", "other") == {"type": 3, "message": "other: done"}
     for arguments in ([URI, "a b"], [URI], ["file:///no", "all"], []):
@@ -241,6 +243,13 @@ def test_commands(nvmini):
         {"text": "define ptx_kernel void @all() {\na:\n  br label %b\nb:\n  store volatile i32 1, ptr null\n  br label %a\n}\n"}]})
     c.request("workspace/executeCommand", {"command": "nvmini.run", "arguments": [URI, "all"]})
     c.end()  # a command that is still executed ends with the server
+
+
+def test_launch_without_kernel(nvmini):
+    c = opened(nvmini, "define ptx_kernel void @other() {\n  ret void\n}\n" + RACE + "; nvmini-run: --kernel")
+    lenses = c.request("textDocument/codeLens", {"textDocument": {"uri": URI}})
+    assert [x["command"]["arguments"][1] for x in lenses if x["command"]["title"] == "run"] == ["other"], lenses
+    c.end()
 
 
 def test_navigation(nvmini):
@@ -306,6 +315,47 @@ def test_protocol(nvmini):
     c.raw(b"Content-Length: 99999999999999999999999\r\n\r\n{}")
     assert c.read()["error"]["code"] == -32600
     c.end(1)
+
+
+def test_long_line(nvmini):
+    line = "!0 = !{!\"\u00e9\U0001d4b3\", !1, !2, !\"\U0001d4b3\", !1" + ", !1" * 20000 + "}"
+    c = opened(nvmini, line + "\n!1 = !{}\n!2 = !{}\n")
+    ranges = [r["range"] for r in c.at("references", 1, 0, context={"includeDeclaration": False})]
+    units = lambda text: len(text.encode("utf-16-le")) // 2
+    expected = [units(line[:m.start()]) for m in re.finditer("!1", line)]
+    assert [(r["start"]["line"], r["start"]["character"], r["end"]["character"]) for r in ranges] == [(0, x, x + 2) for x in expected]
+    assert c.at("references", 2, 0, context={"includeDeclaration": False})[0]["range"]["start"]["character"] == units(line[:line.index("!2")])
+    c.end()
+
+
+def test_many_changes(nvmini):
+    """Random changes in one message and in many leave the text that a client has."""
+    random_, version = random.Random(5), 1
+    c = opened(nvmini, "")
+    text = "\n".join(f"!{k} = !{{i32 {k}}} ; \u00e9\U0001d4b3" for k in range(600)) + "\n"
+    c.notify("textDocument/didChange", {"textDocument": {"uri": URI, "version": 1}, "contentChanges": [{"text": text}]})
+    for mode in ("down", "up", "random", "random"):
+        lines = {"down": range(599, -1, -2), "up": range(0, 600, 2), "random": [random_.randrange(600) for _ in range(300)]}[mode]
+        changes = []
+        for line in lines:
+            insert = random_.choice([" ", ";x", ";\r\n ", ";\r", "\n", ";\U0001d4b3\n"]) if mode != "down" else " "
+            rows = re.split("(\r\n|\r|\n)", text)
+            line = min(line, len(rows) // 2)
+            at = random_.choice([0, len(rows[2 * line])]) if insert in (" ", "\n") else len(rows[2 * line])
+            unit = len(rows[2 * line][:at].encode("utf-16-le")) // 2
+            rows[2 * line] = rows[2 * line][:at] + insert + rows[2 * line][at:]
+            text = "".join(rows)
+            changes.append(edit(line, unit, unit, insert))
+        version += 1
+        c.notify("textDocument/didChange", {"textDocument": {"uri": URI, "version": version}, "contentChanges": changes})
+        found = c.request("textDocument/documentSymbol", {"textDocument": {"uri": URI}})
+        rows = re.split("\r\n|\r|\n", text)
+        for number in (0, 1, 300, 598, 599):
+            line = next(k for k, row in enumerate(rows) if row.strip().startswith(f"!{number} ="))
+            here = c.at("definition", line, rows[line].index("!") + 1)["range"]["start"]
+            assert here == {"line": line, "character": rows[line].index("!")}, (mode, number, here, line)
+        assert found == []
+    c.end()
 
 
 def test_speed(nvmini):
