@@ -97,9 +97,18 @@ def parsed(text, module):
     return f
 
 
+def shown_error(text):
+    return (text.strip().split("\n") or [""])[0]
+
+
 def validate_file(nvmini, path, levels, solver, totals, seen, show):
-    printed = subprocess.run([nvmini, "print", path], capture_output=True, text=True, check=False).stdout
-    text = stripped(printed)
+    run = subprocess.run([nvmini, "print", path], capture_output=True, text=True, check=False)
+    if run.returncode:
+        print(f"{shown_error(run.stderr)}: {path} is left out")
+        totals.kinds["unsupported"] += 1
+        totals.unsupported["refused by nvmini"] += 1
+        return
+    text = stripped(run.stdout)
     with tempfile.NamedTemporaryFile("w", suffix=".nvir", delete=False) as f:
         f.write(text)
     try:
