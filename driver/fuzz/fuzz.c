@@ -112,13 +112,14 @@ static void take_finding(struct search *x, struct fuzz_case *c, const struct fuz
   x->activity = NULL;
 }
 
-static void try_kernel(struct search *x, const char *path) {
+/* False if the kernel has to be tried again: the user interrupted. */
+static bool try_kernel(struct search *x, const char *path) {
   struct fuzz_case *c = arena_alloc(&x->arena, sizeof *c);
-  if (!c) return;
+  if (!c) return false;
   *c = (struct fuzz_case){.path = path, .arena = &x->arena};
-  if (!fuzz_read_case(c)) return;
+  if (!fuzz_read_case(c)) return false;
   fuzz_try_all(&x->setup, c);
-  if (fuzz_interrupted()) return;
+  if (fuzz_interrupted()) return false;
   x->corpus.kernels++;
   x->corpus.invalid += c->is_invalid;
   for (uint32_t k = 0; !c->is_invalid && k < x->setup.count; k++) {
@@ -127,6 +128,7 @@ static void try_kernel(struct search *x, const char *path) {
   }
   struct fuzz_verdict v = fuzz_vote(&x->setup, c);
   if (v.is_finding) take_finding(x, c, &v);
+  return true;
 }
 
 /* ---- The search ---- */
@@ -157,8 +159,7 @@ static int search(struct search *x) {
     const char *path = generate(x);
     if (!path && !fuzz_interrupted()) status = EXIT_REFUSED;
     if (!path) break;
-    try_kernel(x, path);
-    if (fuzz_interrupted()) break;
+    if (!try_kernel(x, path)) break;
     x->corpus.next_seed++;
     if (++x->kernels % SAVE_EVERY == 0) fuzz_save_corpus(&x->corpus);
   }
