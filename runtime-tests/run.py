@@ -603,6 +603,37 @@ def step_fuzz():
     return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
 
 
+def step_oss_fuzz():
+    """oss-fuzz/build.sh: every target with dictionary, options and seeds, and each runs (without Docker)"""
+    finder = subprocess.run(["tools/find-libfuzzer.sh"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if not finder.stdout.strip():
+        print("   oss-fuzz: skipped: no clang with libFuzzer")
+        return Count(skipped=1)
+    if not make("default", "all"):
+        return Count(failed=1)
+    count, out, work = Count(), os.path.join(ROOT, "build/oss-fuzz/out"), os.path.join(ROOT, "build/fuzz/work")
+    shutil.rmtree(out, ignore_errors=True)
+    seeds = {"NVMINI_FUZZ_SEEDS": work} if os.path.exists(os.path.join(work, "dict_fuzz_ptx")) else {}
+    environment = {k: v for k, v in os.environ.items() if k not in ("CFLAGS", "CC", "MAKEFLAGS")}
+    environment.update(OUT=out, WORK=os.path.join(ROOT, "build/oss-fuzz/work"), NVMINI_FUZZ_BUILD="build/fuzz", **seeds)
+    built = subprocess.run(["oss-fuzz/build.sh"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    if built.returncode != 0:
+        print((built.stdout + built.stderr)[-3000:])
+        return Count(failed=1)
+    for source in sorted(os.listdir(os.path.join(ROOT, "runtime-tests/fuzz"))):
+        name = source[:-2]
+        if not (source.startswith("fuzz_") and source.endswith(".c")):
+            continue
+        files = all(os.path.exists(os.path.join(out, name + end)) for end in ("", ".dict", ".options"))
+        zipped = os.path.exists(os.path.join(out, name + "_seed_corpus.zip")) or name == "fuzz_bitcode"
+        ran = files and subprocess.run([os.path.join(out, name), "-runs=20", f"-dict={name}.dict"], cwd=out, capture_output=True, check=False)
+        good = files and zipped and ran.returncode == 0
+        if not good:
+            print(f"FAILED: {name}")
+        count += Count(int(good), int(not good))
+    return count
+
+
 def step_fuzz_diff():
     """random kernels executed as IR and as PTX of every level: 500 in CI, 100 else; functions against clang's host code"""
     if not make("default", "all"):
@@ -669,7 +700,7 @@ STEPS = {
     "check-asan": step_check_asan, "samples": step_samples, "intrinsics": step_intrinsics,
     "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "editors": step_editors, "explain": step_explain,
     "reference": step_reference, "progress": step_progress, "course": step_course, "lsp": step_lsp, "serve": step_serve, "wasm": step_wasm,
-    "fuzz": step_fuzz,
+    "fuzz": step_fuzz, "oss-fuzz": step_oss_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda, "prove-passes": step_prove_passes,
 }
 
