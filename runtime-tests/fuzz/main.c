@@ -6,13 +6,17 @@
  *
  * The mutations are blind (no coverage): truncation, bit flips, deletions, copies within and
  * between files, words of the dictionary, extreme numbers. The seed is fixed, so that a run
- * repeats. The input in hand is in the file `fuzz-crash-input`, which stays when the target ends
- * the process. */
+ * repeats. When the target ends the process by a signal, the input in hand is written to the file
+ * `fuzz-crash-input` (of sanitizers: ASAN_OPTIONS and UBSAN_OPTIONS with abort_on_error=1). */
+#define _XOPEN_SOURCE 700 /* sigaltstack */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -130,12 +134,36 @@ static void mutate(struct mutator *m, struct bytes *b) {
   }
 }
 
-static void run_once(struct bytes b) {
-  FILE *out = fopen("fuzz-crash-input", "wb");
-  if (out != NULL) {
-    fwrite(b.data, 1, b.size, out);
-    fclose(out);
+static struct bytes in_hand;
+static const int caught[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+enum { CAUGHT = sizeof caught / sizeof *caught, STACK_BYTES = 1 << 16 };
+static struct sigaction before[CAUGHT];
+
+/* Writes the input, and lets the fault happen again as if it had not been caught. Writing every
+ * input before it runs would take more time than most targets. */
+static void keep_input(int number) {
+  int file = open("fuzz-crash-input", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  for (size_t at = 0; file >= 0 && at < in_hand.size;) {
+    ssize_t count = write(file, in_hand.data + at, in_hand.size - at);
+    if (count <= 0) break;
+    at += (size_t)count;
   }
+  for (int i = 0; i < CAUGHT; i++)
+    if (caught[i] == number) sigaction(number, &before[i], NULL);
+}
+
+/* On a stack of their own: the target may have used up the other one. */
+static void catch_signals(void) {
+  static char memory[STACK_BYTES];
+  stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+  struct sigaction action = {.sa_handler = keep_input};
+  action.sa_flags = SA_ONSTACK;
+  sigaltstack(&stack, NULL);
+  for (int i = 0; i < CAUGHT; i++) sigaction(caught[i], &action, &before[i]);
+}
+
+static void run_once(struct bytes b) {
+  in_hand = b;
   LLVMFuzzerTestOneInput(b.data, b.size);
 }
 
@@ -164,6 +192,8 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[at], "--dict") == 0) read_dictionary(&m, argv[at + 1]);
     else return 2;
   }
+  remove("fuzz-crash-input");
+  catch_signals();
   m.seeds = calloc((size_t)(argc - at) + 1, sizeof *m.seeds);
   if (m.seeds == NULL) return 2;
   if (at == argc) m.seeds[m.seed_count++] = read_stream(stdin);
@@ -173,6 +203,5 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < m.seed_count; i++) free(m.seeds[i].data);
   for (size_t i = 0; i < m.word_count; i++) free(m.words[i]);
   free(m.seeds);
-  remove("fuzz-crash-input");
   return 0;
 }

@@ -8,8 +8,8 @@ cd "$(dirname "$0")/../.." || exit 1
 root=$(pwd)
 seconds=${1:-60}
 # A small quarantine and short stacks: less memory to map for each input.
-export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=8:malloc_context_size=8
-export UBSAN_OPTIONS=print_stacktrace=1
+export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=8:malloc_context_size=8:abort_on_error=1
+export UBSAN_OPTIONS=print_stacktrace=1:abort_on_error=1
 work=$root/build/fuzz/work
 passed=0
 failed=0

@@ -94,18 +94,24 @@ lsp=$work/seeds_fuzz_lsp
 mkdir -p "$lsp"
 call() { printf '{"jsonrpc":"2.0",%s"method":"%s","params":%s}\n' "$1" "$2" "$3"; }
 for file in samples/*.nvir; do
-  [ "$(wc -c < "$file")" -le 3000 ] || continue
+  [ "$(wc -c < "$file")" -le 1500 ] || continue
   text=$(sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/\t/\\t/g' -e 's/$/\\n/' "$file" | tr -d '\n')
   document='"textDocument":{"uri":"file:///a.nvir"}'
-  {
+  begin() {
     call '"id":1,' initialize '{"capabilities":{"textDocument":{"hover":{"contentFormat":["markdown"]}}}}'
     call '' textDocument/didOpen "{\"textDocument\":{\"uri\":\"file:///a.nvir\",\"version\":1,\"text\":\"$text\"}}"
-    for line in 3 9 14; do
-      for method in $(grep -ohE '"textDocument/[a-zA-Z]+"' driver/lsp/server.c | tr -d '"' | grep -v /did | sort -u); do
-        call "\"id\":$line," "$method" "{$document,\"position\":{\"line\":$line,\"character\":6},\"newName\":\"%x\",\"options\":{\"tabSize\":2}}"
-      done
-    done
+  }
+  change() {
     call '' textDocument/didChange "{$document,\"contentChanges\":[{\"range\":{\"start\":{\"line\":2,\"character\":1},\"end\":{\"line\":2,\"character\":4}},\"text\":\"x\"}]}"
     call '"id":7,' shutdown null
-  } > "$lsp/$(basename "$file" .nvir)"
+  }
+  for method in $(grep -ohE '"textDocument/[a-zA-Z]+"' driver/lsp/server.c | tr -d '"' | grep -v /did | sort -u); do
+    {
+      begin
+      for line in 3 9; do
+        call "\"id\":$line," "$method" "{$document,\"position\":{\"line\":$line,\"character\":6},\"newName\":\"%x\",\"options\":{\"tabSize\":2}}"
+      done
+      change
+    } > "$lsp/$(basename "$file" .nvir)-$(basename "$method")"
+  done
 done
