@@ -309,6 +309,26 @@ static void dispatch(struct server *s, struct nvm_text name, const struct lsp_re
   }
 }
 
+static bool is_utf8(struct nvm_text t) {
+  const unsigned char *at = (const unsigned char *)t.bytes, *end = at + t.length;
+  while (at < end) {
+    unsigned c = *at++, more = c < 0x80 ? 0 : c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3;
+    if ((c >= 0x80 && c < 0xC2) || c > 0xF4 || (size_t)(end - at) < more) return false;
+    if ((c == 0xE0 && *at < 0xA0) || (c == 0xED && *at >= 0xA0)) return false;
+    if ((c == 0xF0 && *at < 0x90) || (c == 0xF4 && *at >= 0x90)) return false;
+    for (; more > 0; more--)
+      if ((*at++ & 0xC0) != 0x80) return false;
+  }
+  return true;
+}
+
+/* Whether an answer can repeat the id: an integer, or a string. Bytes that are no UTF-8 would make
+ * the answer no JSON. */
+static bool is_id(const struct json_value *id) {
+  if (!id || !is_utf8(id->source)) return false;
+  return id->kind == JSON_STRING || (id->kind == JSON_NUMBER && id->is_integer);
+}
+
 static void receive(struct server *s, struct nvm_text message) {
   static const char none[] = "null";
   const struct json_value *v = json_read(&s->arena, message), *id = json_find(v, "id");
@@ -318,7 +338,7 @@ static void receive(struct server *s, struct nvm_text message) {
     return;
   }
   bool valid = json_get_string(json_find(v, "jsonrpc"), &version) && text_is(version, "2.0");
-  bool known = id && (id->kind == JSON_STRING || (id->kind == JSON_NUMBER && id->is_integer));
+  bool known = is_id(id);
   bool named = json_get_string(json_find(v, "method"), &method);
   if (valid && !named && (json_find(v, "result") || json_find(v, "error"))) return;
   if (!valid || !named || (id && !known)) {

@@ -296,9 +296,11 @@ def test_protocol(nvmini):
     assert c.request("no/method")["code"] == -32601
     assert c.at("hover", 0, 0)["code"] == -32602
     for data, code in ((b"{", -32700), (b"[" * 100000, -32700), (b'{"a":"\xff\\ud800"}', -32600), (b"[]", -32600),
-                       (b'{"jsonrpc":"2.0","id":{},"method":"x"}', -32600)):
+                       (b'{"jsonrpc":"2.0","id":{},"method":"x"}', -32600), (b'{"jsonrpc":"2.0","id":"\xfb","method":"x"}', -32600)):
         c.send(data)
         assert c.read()["error"]["code"] == code, data
+    c.send('{"jsonrpc":"2.0","id":"\u00e9\u2028\U0001d4b3","method":"x"}'.encode())
+    assert (m := c.read())["error"]["code"] == -32601 and m["id"] == "\u00e9\u2028\U0001d4b3", m
     c.raw(b"Content-Length: x\r\n\r\n")
     assert c.read()["error"]["code"] == -32700
     c.open()
