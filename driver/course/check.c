@@ -5,13 +5,16 @@
 #include "driver/commands.h"
 #include "driver/course/course.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_WORDS = 64, LIMIT_SECONDS = 20, SHOWN_BYTES = 600, SHOWN_LINES = 4 };
+enum { MAX_WORDS = 64, LIMIT_SECONDS = 5, SHOWN_BYTES = 600, SHOWN_LINES = 4 };
+
+enum { ENDLESS = -1, CRASHED = -2 }; /* ended by the signal of the limit, by another one */
 
 enum check_kind { CHECK_RUN, CHECK_HAS, CHECK_LACKS, CHECK_FINDS, CHECK_KEEPS, CHECK_KINDS };
 static const char *const kind_words[CHECK_KINDS] = {"run ", "has ", "lacks ", "finds ", "keeps "};
@@ -24,7 +27,7 @@ struct check {
 /* What a command did. */
 struct output {
   struct nvm_text out, err;
-  int status; /* exit status; -1: ended by a signal, such as that of the limit */
+  int status; /* exit status, ENDLESS or CRASHED */
 };
 
 /* ---- Text ---- */
@@ -135,7 +138,8 @@ static bool run_in_files(const struct check *c, const char *path, FILE *out, FIL
   }
   int how = 0;
   if (waitpid(child, &how, 0) != child) return false;
-  *status = WIFEXITED(how) ? WEXITSTATUS(how) : -1;
+  bool limited = WIFSIGNALED(how) && (WTERMSIG(how) == SIGXCPU || WTERMSIG(how) == SIGKILL);
+  *status = WIFEXITED(how) ? WEXITSTATUS(how) : limited ? ENDLESS : CRASHED;
   return true;
 }
 
@@ -172,7 +176,9 @@ static void put_command(const struct check *c, const char *path) {
 static const char *fault_of(const struct check *c, const struct output *o, struct arena *arena) {
   struct nvm_text out = normal(arena, o->out), err = normal(arena, o->err),
                   wanted = normal(arena, c->wanted);
-  if (o->status < 0) return "ended by the limit of 20 seconds, or by a fault";
+  if (o->status == ENDLESS) /* LIMIT_SECONDS */
+    return "no end after 5 seconds (an endless loop?); expected: ";
+  if (o->status == CRASHED) return "the command crashed; the check is for: ";
   if (c->kind == CHECK_FINDS)
     return o->status == EXIT_REFUSED && contains(err, wanted) ? NULL : "expected the finding: ";
   if (c->kind == CHECK_RUN)
