@@ -28,12 +28,12 @@ function loopSection(func, costs, loop) {
 
 /* What limits the loop, in sentences. */
 function boundSummary(bound) {
-  const busiest = bound.busiest === "issue" ? "issuing them" : `the unit ${bound.busiest}`;
-  const start = `An iteration of a warp has ${plural(bound.PTX, "instruction")} of PTX, ${formatNumber(bound.machine)} of the machine, ` +
-    `and takes at least ${plural(bound.throughput, "cycle")} of a sub-partition: ${busiest}.`;
+  const busiest = bound.busiest === "issue" ? "instruction issue" : `the unit ${bound.busiest}`;
+  const start = `An iteration of a warp has ${plural(bound.PTX, "PTX instruction")}, ${plural(bound.machine, "machine instruction")}, ` +
+    `and takes at least ${plural(bound.throughput, "cycle")} of an SM sub-partition, bound by ${busiest}.`;
   if (bound.one_warp === undefined) return start + " Instructions of inner loops are not included.";
   const hidden = bound.limit === "latency" ? "more than are resident: latency limits this loop" : `so that ${busiest} limits this loop`;
-  return `${start} One warp alone takes ${plural(bound.one_warp, "cycle")}; ${plural(bound.warps_to_hide_it, "warp")} would hide the difference, ${hidden}.`;
+  return `${start} One warp alone takes ${plural(bound.one_warp, "cycle")}; ${plural(bound.warps_to_hide_it, "warp")} would hide the latency, ${hidden}.`;
 }
 
 function classTable(rows, bound) {
@@ -54,7 +54,7 @@ function chainTable(func, rows, bound) {
     return make("p", { class: "faint" }, "The carried chain was not computed: the loop is too large.");
   if (!rows.length) return null;
   const iterations = bound.of_iterations === 1 ? "iteration" : `${bound.of_iterations} iterations`;
-  const table = simpleTable(`The longest chain that each iteration continues: ${plural(bound.carried_chain, "cycle")} each ${iterations}`,
+  const table = simpleTable(`Longest loop-carried dependence chain: ${plural(bound.carried_chain, "cycle")} each ${iterations}`,
     ["Latency", "PTX", "Instruction"],
     rows.map((row) => {
       const line = row.PTX_line - func.ptx_begin + 1;

@@ -148,7 +148,9 @@ static struct nvm_text scev_text(struct facts *x, struct scev s) {
     if (any) textbuf_puts(&b, " + ");
     put_term(&b, x, &s.terms[k]);
   }
-  if (s.constant != 0 || !any) textbuf_format(&b, any ? " + %D" : "%D", s.constant);
+  bool minus = any && s.constant < 0 && s.constant != INT64_MIN;
+  if (s.constant != 0 || !any)
+    textbuf_format(&b, minus ? " - %D" : any ? " + %D" : "%D", minus ? -s.constant : s.constant);
   return (struct nvm_text){b.bytes, b.length};
 }
 
@@ -266,8 +268,9 @@ struct nvm_text facts_trip_count(struct facts *x, uint32_t n) {
   struct textbuf b;
   textbuf_init(&b, &x->arena);
   if (c.known && c.taken.width) {
-    textbuf_text(&b, scev_text(x, c.taken));
-    if (c.divisor != 1) textbuf_format(&b, " divided by %U", c.divisor);
+    struct nvm_text taken = scev_text(x, c.taken);
+    if (c.divisor == 1) textbuf_text(&b, taken);
+    else textbuf_format(&b, "(%t) / %U", taken, c.divisor);
   }
   return text_in(&b);
 }

@@ -62,16 +62,21 @@ function priceSummary(prices) {
   const tie = others.find((row) => row.perIteration === winner.perIteration);
   const gain = scalar && winner.perIteration ? (scalar.perIteration / winner.perIteration).toFixed(1) : "";
   return make("p", { class: "why" },
-    `Factor ${winner.vf}, ${winner.uf + (winner.uf === 1 ? " copy" : " copies")}: ${winner.perIteration} issue slots per iteration` +
+    `Factor ${winner.vf} with interleave count ${winner.uf}: ${winner.perIteration} issue slots per iteration` +
     (gain ? `, ${gain} times fewer than the scalar loop's ${scalar.perIteration}` : "") +
-    (tie ? `; factor ${tie.vf} with ${tie.uf} costs the same` : "; all others cost more") + ".");
+    (tie ? `; factor ${tie.vf} with interleave count ${tie.uf} costs the same` : nextBest(others)) + ".");
+}
+
+function nextBest(others) {
+  const next = others.reduce((best, row) => (!best || row.perIteration < best.perIteration ? row : best), null);
+  return next ? `; next is factor ${next.vf} with interleave count ${next.uf} at ${next.perIteration}` : "";
 }
 
 function priceTable(prices) {
   const most = Math.max(...prices.rows.map((row) => row.perIteration || 0));
-  const head = ["Factor", "Copies", ...prices.names, "issue slots per iteration", ""];
+  const head = ["Factor", "Interleave count", ...prices.names, "issue slots per iteration", ""];
   return make("table", { class: "prices" },
-    make("caption", null, `Prices for ${prices.iterations} iterations`),
+    make("caption", null, `Estimated cost for ${prices.iterations} iterations`),
     make("thead", null, make("tr", null, head.map((name) => make("th", { scope: "col" }, name)))),
     make("tbody", null, prices.rows.map((row) =>
       make("tr", { class: row.isChosen ? "chosen" : "" },

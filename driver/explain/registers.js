@@ -33,7 +33,14 @@ function occupancyOf(func, registers) {
 function pressureSummary(func, most) {
   const step = occupancyOf(func, most);
   const base = `at most ${plural(most, "register")} live`;
-  return step ? `${base}: ${step.warps} warps resident, limited by ${step.limit}` : base;
+  return step ? `${base}: ${step.warps} warps resident, limited by ${step.limit}${nextStep(func, step)}` : base;
+}
+
+/* How many registers would permit more warps. */
+function nextStep(func, current) {
+  const better = func.occupancy.filter((step) => step.warps > current.warps);
+  const next = better.reduce((best, step) => (!best || step.registers > best.registers ? step : best), null);
+  return next ? `; ${next.registers} registers would permit ${next.warps}` : "; fewer registers would not permit more";
 }
 
 /* A bar where the selected value of the final IR is live. */

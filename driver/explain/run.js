@@ -78,7 +78,7 @@ function findingsOf(func) {
       add(counts.line, "uncoalesced", `moves ${times.toFixed(1)} times the bytes that it needs`);
     }
     if (counts.conflicts) add(counts.line, "bank conflicts", formatNumber(counts.conflicts));
-    if (counts.diverged) add(counts.line, "divergent", `${formatNumber(counts.diverged)} of ${formatNumber(counts.warps)} executions`);
+    if (counts.diverged) add(counts.line, "divergent", `diverged in ${formatNumber(counts.diverged)} of ${formatNumber(counts.warps)} executions`);
   });
   if (!items.length) items.push(make("li", { class: "faint" }, "Coalesced, without conflicts and without divergence."));
   return section("Findings", make("ul", { class: "plain findings" }, items.slice(0, 100)));

@@ -81,6 +81,8 @@ static void put_files(struct json_writer *w, struct explain *e) {
 
 /* ---- Registers and occupancy ---- */
 
+enum { MIN_REGISTERS = 16 }; /* of the steps of occupancy */
+
 static struct nvm_text bare_line(struct nvm_text t) {
   while (t.length && (*t.bytes == ' ' || *t.bytes == '\t')) t.bytes++, t.length--;
   return t;
@@ -146,6 +148,21 @@ static uint32_t shared_bytes(const struct explain *e, const struct explain_funct
   return sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
 }
 
+/* What limits the blocks of a step. At its most registers they do, like each other limit that is as
+ * low; at its fewest, only what no fewer registers would lift. */
+static const char *limit_of_step(const struct tgt_cpu *cpu, struct occupancy_use use,
+                                 uint32_t blocks) {
+  struct occupancy o, fewer;
+  occupancy_compute(cpu, &use, &o);
+  while (use.registers_per_thread > MIN_REGISTERS) {
+    use.registers_per_thread--;
+    occupancy_compute(cpu, &use, &fewer);
+    if (fewer.blocks != blocks) break;
+    o = fewer;
+  }
+  return occupancy_limit_name(occupancy_limiting_factor(&o));
+}
+
 static void put_occupancy(struct json_writer *w, struct explain *e,
                           const struct explain_function *x) {
   struct nvm_target target;
@@ -160,7 +177,8 @@ static void put_occupancy(struct json_writer *w, struct explain *e,
   json_number(w, "shared", use.shared_bytes);
   json_key(w, "occupancy"), json_array(w);
   uint32_t blocks = 0;
-  for (uint32_t r = tgt_limit(target.cpu, TGT_LIMIT_REGISTERS_PER_THREAD); r >= 16; r--) {
+  uint32_t most = tgt_limit(target.cpu, TGT_LIMIT_REGISTERS_PER_THREAD);
+  for (uint32_t r = most; r >= MIN_REGISTERS; r--) {
     struct occupancy o;
     use.registers_per_thread = r;
     occupancy_compute(target.cpu, &use, &o);
@@ -170,7 +188,7 @@ static void put_occupancy(struct json_writer *w, struct explain *e,
     json_number(w, "registers", r);
     json_number(w, "blocks", o.blocks);
     json_number(w, "warps", o.warps);
-    json_member(w, "limit", text_of(occupancy_limit_name(occupancy_limiting_factor(&o))));
+    json_member(w, "limit", text_of(limit_of_step(target.cpu, use, blocks)));
     json_object_end(w);
   }
   json_array_end(w);
