@@ -558,10 +558,10 @@ def step_lsp():
 
 
 def step_serve():
-    """nvmini serve: answers, limits, processes, 100 hostile requests (1000 in CI), no file is seen; default and ASan build; the page in Chromium"""
+    """nvmini serve: answers, limits, processes, 100 hostile requests (300 in CI), no file is seen; default and ASan build; the page in Chromium"""
     if not make("asan", "all"):
         return Count(failed=1)
-    count, requests = Count(), "1000" if os.environ.get("CI") else "100"
+    count, requests = Count(), "300" if os.environ.get("CI") else "100"
     for nvmini in ("build/nvmini", "build/asan/nvmini"):
         count += run_counted("serve", "runtime-tests/serve/check_serve.py", 600, "--nvmini", nvmini)
         count += run_counted("hostile", "runtime-tests/serve/hostile.py", 1800, "--nvmini", nvmini, "--count", requests)
