@@ -79,13 +79,13 @@ done
 # Calls of the interfaces, before the texts that they use.
 api=$work/seeds_fuzz_api
 mkdir -p "$api"
-for file in samples/vector_add.nvir samples/*.nvir; do
+for file in samples/*.nvir; do
   [ "$(wc -c < "$file")" -le 3000 ] || continue
   count=0
   for calls in 's0cGp0v0o0P0G0C0r0' 's0s3cFp0m0a6a2R0R1g0u0P0r0' 's0p0p1l1v0C0' 's01030415060702242107050604' 'x0a4a8R0R2x1' \
     's0p0p1L4o0m0P0R0R9u0C0p2C2' 's1cOs6s9p0p5p2o0o1C2r0r1r2'; do
     count=$((count + 1))
-    { echo "$calls"; cat "$file"; printf '\n;;;\n'; cat samples/vector_add.nvir; } > "$api/$(basename "$file" .nvir)-$count"
+    { echo "$calls"; cat "$file"; printf '\n;;;\n'; cat samples/saxpy.nvir; } > "$api/$(basename "$file" .nvir)-$count"
   done
 done
 
