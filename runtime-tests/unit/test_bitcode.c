@@ -90,6 +90,21 @@ static void byval_without_type(void **state) {
   assert_non_null(strstr(x->text, "declare ptx_kernel void @k(ptr byval(%S), i32)"));
 }
 
+/* Comdats are found by name in the text, so that two of one name could not be read again. */
+static void comdat_names(void **state) {
+  (void)state;
+  for (int same = 0; same < 2; same++) {
+    struct writer w;
+    uint64_t module = open_module(&w), at = open_types(&w);
+    close_inner(&w, at);
+    RECORD(&w, 12, 1, 1, 'c');
+    RECORD(&w, 12, 3, 1, same ? 'c' : 'd');
+    const struct result *x = read_module(&w, module);
+    assert_string_equal(x->message, same ? "invalid bitcode: two comdats have the same name" : "");
+    if (!same) assert_non_null(strstr(x->text, "$c = comdat any\n\n$d = comdat largest\n"));
+  }
+}
+
 /* A variable whose type is that of its address, an aggregate of later constants, a cycle. */
 static void variables(void **state) {
   (void)state;
@@ -460,6 +475,7 @@ int main(void) {
       cmocka_unit_test(a_function),
       cmocka_unit_test(a_wrapped_stream),
       cmocka_unit_test(byval_without_type),
+      cmocka_unit_test(comdat_names),
       cmocka_unit_test(variables),
       cmocka_unit_test(written_out_too_long),
       cmocka_unit_test(damaged_everywhere),
