@@ -285,7 +285,7 @@ $B/obj/gen/%.o: $G/%.c $B/flags | $(GENERATED_HEADERS)
 	@echo '  CC $<'
 	$(Q)$(CC) $(NVM_CFLAGS) $(LTO_OBJECT) $(GENERATED_CFLAGS) -MMD -MP -c -o $@ $<
 # Only these read what bison writes.
-$(filter $B/obj/frontend/% $B/obj/ptx/% $B/obj/gen/%,$(LIBRARY_OBJECTS)) $B/obj/driver/lsp/index.o: | $(GRAMMAR_HEADERS)
+$(filter $B/obj/frontend/% $B/obj/ptx/% $B/obj/gen/%,$(LIBRARY_OBJECTS)) $B/obj/driver/lsp/index.o $B/obj/driver/lsp/format.o: | $(GRAMMAR_HEADERS)
 # The interpreter of peephole rules, with a call where a rule is done.
 build/coverage/combine_rules.c: opt/scalar/combine_rules.c
 	@mkdir -p $(@D)

@@ -307,12 +307,19 @@ struct ptx_reg frame_pointer(struct lower *l, uint64_t offset, uint32_t address_
   return generic;
 }
 
+enum { MAX_ALLOCA_ALIGN = 1 << 23 }; /* of PTX's alloca */
+
 /* PTX's alloca moves the stack pointer; its alignment must be constant. */
 static void lower_dynamic_alloca(struct lower *l, const struct nvm_inst *i, struct ptx_reg to) {
   struct nvm_type type = {i->aux};
   uint64_t each = layout_alloc_size(&l->module->layout, &l->module->types, type);
   uint32_t align = alloca_align(l->f, i);
   struct ptx_operand bytes = ptx_i((int64_t)each);
+  if (align > MAX_ALLOCA_ALIGN) {
+    report_refuse(l, "an alloca of a size known at run time with this alignment",
+                  "the largest of PTX is 8388608");
+    return;
+  }
   if (i->operand_count) {
     struct nvm_value count = inst_operand(l->f, i, 0);
     struct part p = *part_at(l, part_list(l, value_type(l->f, count)), 0);

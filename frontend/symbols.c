@@ -227,7 +227,8 @@ struct nvm_attrlist symbols_attribute_list(struct parser *p, struct nvm_attrset 
   return attrlist_make(&p->m->attributes, function, result, p->symbols->sets.data, count);
 }
 
-/* `align N` among the attributes of a function is its own alignment. */
+/* `align N` among the attributes of a function is its own alignment. Among those of a variable,
+ * where no comma precedes it, it has no meaning. */
 static uint32_t take_alignment(struct parser *p) {
   uint32_t kept = 0, log2 = 0;
   for (uint32_t i = 0; i < p->attributes.count; i++) {
@@ -353,6 +354,7 @@ void symbols_variable(struct parser *p, const struct token *name, bool is_consta
     report(p, DIAG_BAD_TYPE, type->begin, type->end, report_type(p, type->type),
            "the type of a variable", NULL);
   struct nvm_value v = symbol_to_define(p, name, false);
+  (void)take_alignment(p);
   struct nvm_attrset set = attrs_close(p, TYPE_NONE);
   check_initializer(p, name, initializer);
   if (value_is_none(v)) return;

@@ -62,7 +62,7 @@ void print_format(struct printer *p, const char *format, ...) {
 }
 
 void print_type(struct printer *p, struct nvm_type ty) {
-  struct nvm_text *known = p->types ? &p->types[ty.index] : NULL;
+  struct nvm_text *known = ty.index < p->type_count ? &p->types[ty.index] : NULL;
   if (known && known->bytes) {
     textbuf_text(p->out, *known);
     return;

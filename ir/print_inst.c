@@ -108,8 +108,9 @@ void print_convention(struct printer *p, uint32_t convention) {
 static void print_callee(struct printer *p, const struct nvm_inst *i,
                          const struct call_site *site) {
   struct nvm_value callee = call_callee(p->f, i);
+  struct nvm_type callee_type = print_type_of(p, callee);
   const struct type_info *function_type = type_info(&p->m->types, site->function_type);
-  const struct type_info *pointer = type_info(&p->m->types, print_type_of(p, callee));
+  const struct type_info *pointer = type_info(&p->m->types, callee_type);
   if (pointer->width != 0 && pointer->kind == TY_PTR)
     print_format(p, "addrspace(%u) ", pointer->width);
   bool variadic = function_type->flags & TYPE_VARIADIC;

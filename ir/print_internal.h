@@ -18,6 +18,7 @@ struct printer {
   size_t begin; /* of the text in `out` */
   struct arena scratch;
   struct nvm_text *types;     /* by type: its text; bytes is NULL until needed */
+  uint32_t type_count; /* of `types`; the type of a symbol's address may be made while printing */
   uint32_t *global_numbers;   /* by global; only read for those without a name */
   uint32_t *function_numbers; /* by function */
   uint32_t *group_numbers;    /* by a set's first attribute: number + 1, 0: none yet */

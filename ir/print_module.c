@@ -45,6 +45,7 @@ static bool printer_begin(struct printer *p, const struct nvm_module *m, struct 
   p->group_numbers = new_table(p, m->attributes.attrs.count);
   p->name_owner = new_table(p, m->strings.entries.count);
   if (p->scratch.failed) return false;
+  p->type_count = m->types.infos.count;
   number_symbols(p);
   return true;
 }

@@ -64,7 +64,7 @@ function priceSummary(prices) {
   return make("p", { class: "why" },
     `Factor ${winner.vf} with interleave count ${winner.uf}: ${winner.perIteration} issue slots per iteration` +
     (gain ? `, ${gain} times fewer than the scalar loop's ${scalar.perIteration}` : "") +
-    (tie ? `; factor ${tie.vf} with interleave count ${tie.uf} costs the same` : nextBest(others)) + ".");
+    (tie ? `; factor ${tie.vf} with interleave count ${tie.uf} costs the same, and of equal costs the larger factor is chosen` : nextBest(others)) + ".");
 }
 
 function nextBest(others) {

@@ -19,7 +19,7 @@ function buildRun(panel) {
     make("section", { class: "content" }, make("div", { class: "bar" }, make("h2", null, launchTitle(func.run))),
       make("div", { class: "columns" }, runView.code.element, runView.ir.element)),
     make("section", { class: "side-facts", "aria-label": "Findings, thread and totals" },
-      findingsOf(func), tracePanel(func), totalsTable(func.run))));
+      findingsOf(func), accessTable(func), tracePanel(func), totalsTable(func.run))));
   runView.code.setRows(ptxRows(func));
   runView.ir.setRows(rowsOfText(func, func.final));
 }
@@ -82,6 +82,22 @@ function findingsOf(func) {
   });
   if (!items.length) items.push(make("li", { class: "faint" }, "Coalesced, without conflicts and without divergence."));
   return section("Findings", make("ul", { class: "plain findings" }, items.slice(0, 100)));
+}
+
+/* The accesses of memory, the least efficient first: how much of what moved was needed. */
+function accessTable(func) {
+  const share = (counts) => counts.bytes / (counts.sectors * SECTOR_BYTES);
+  const accesses = func.run.lines.filter((counts) => counts.sectors && counts.bytes).sort((a, b) => share(a) - share(b));
+  if (!accesses.length) return null;
+  const rows = accesses.slice(0, 12).map((counts) => {
+    const entry = func.ptx[counts.line - 1];
+    return make("tr", null,
+      make("td", null, makeButton("line " + counts.line, () => runView.code.showLine(counts.line) && showIrOfPtx(counts.line), { class: "line-link" })),
+      make("td", { class: "mono" }, entry ? entry.text.trim().split(/\s/)[0] : ""),
+      [(counts.sectors / counts.warps).toFixed(1), Math.min(100, Math.round(100 * share(counts))) + " %", counts.conflicts || 0].map((cell) =>
+        make("td", { class: "number-cell" }, String(cell))));
+  });
+  return simpleTable("Accesses, least coalesced first", ["PTX", "Instruction", "Sectors per warp", "Bytes used", "Bank conflicts"], rows);
 }
 
 function totalsTable(run) {
