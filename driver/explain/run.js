@@ -84,7 +84,8 @@ function findingsOf(func) {
   return section("Findings", make("ul", { class: "plain findings" }, items.slice(0, 100)));
 }
 
-/* The accesses of memory, the least efficient first: how much of what moved was needed. */
+/* The accesses of memory, the least efficient first: sectors for each warp, how much of what moved
+ * was used, bank conflicts. */
 function accessTable(func) {
   const share = (counts) => counts.bytes / (counts.sectors * SECTOR_BYTES);
   const accesses = func.run.lines.filter((counts) => counts.sectors && counts.bytes).sort((a, b) => share(a) - share(b));
@@ -92,12 +93,12 @@ function accessTable(func) {
   const rows = accesses.slice(0, 12).map((counts) => {
     const entry = func.ptx[counts.line - 1];
     return make("tr", null,
-      make("td", null, makeButton("line " + counts.line, () => runView.code.showLine(counts.line) && showIrOfPtx(counts.line), { class: "line-link" })),
+      make("td", null, makeButton(String(counts.line), () => runView.code.showLine(counts.line) && showIrOfPtx(counts.line), { class: "line-link" })),
       make("td", { class: "mono" }, entry ? entry.text.trim().split(/\s/)[0] : ""),
-      [(counts.sectors / counts.warps).toFixed(1), Math.min(100, Math.round(100 * share(counts))) + " %", counts.conflicts || 0].map((cell) =>
+      [(counts.sectors / counts.warps).toFixed(1), Math.min(100, Math.round(100 * share(counts))) + "\u202f%", counts.conflicts || 0].map((cell) =>
         make("td", { class: "number-cell" }, String(cell))));
   });
-  return simpleTable("Accesses, least coalesced first", ["PTX", "Instruction", "Sectors per warp", "Bytes used", "Bank conflicts"], rows);
+  return simpleTable("Accesses, least coalesced first", ["Line", "PTX", "Sectors a warp", "Used", "Conflicts"], rows);
 }
 
 function totalsTable(run) {
