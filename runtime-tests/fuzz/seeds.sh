@@ -41,7 +41,7 @@ mkdir -p "$work/seeds_fuzz_bitcode"
 if assembler=$(tools/find-llvm.sh llvm-as); then
   find samples runtime-tests -name '*.nvir' -o -name '*.ll' | sort | while read -r file; do
     [ "$(wc -c < "$file")" -le 20000 ] || continue
-    "$assembler" "$file" -o "$work/seeds_fuzz_bitcode/$(echo "$file" | tr '/' '_').bc" 2> /dev/null || : # some tests are no valid modules
+    timeout 10 "$assembler" "$file" -o "$work/seeds_fuzz_bitcode/$(echo "$file" | tr '/' '_').bc" 2> /dev/null || : # some tests are no valid modules, for one llvm-as needs minutes
   done
 else
   echo "fuzz_bitcode: skipped: its seeds need llvm-as 17 or later"
