@@ -4,7 +4,8 @@
  * in every buffer and print the same text.
  *
  * No case are kernels whose result LLVM's reference leaves open: freeze, undef, fast-math flags,
- * NaN payloads, addresses as numbers, clocks, the lanes that happen to be active. */
+ * NaN payloads, addresses that are stored or used as numbers, clocks, the lanes that happen to be
+ * active. */
 #include "api/module.h"
 #include "ir/intrinsic.h"
 #include "options_line.h"
@@ -69,7 +70,9 @@ static bool is_open(const struct nvm_module *m, const struct nvm_function *f,
     int kind = constant_info(&m->constants, v)->kind;
     if (kind == CONST_UNDEF || kind == CONST_EXPR) return true;
   }
-  return in->op == OP_ICMP && type_kind(&m->types, value_type(f, inst_operand(f, in, 0))) == TY_PTR;
+  /* The bytes of an address are those of the machine that executes. */
+  if (in->op != OP_ICMP && in->op != OP_STORE) return false;
+  return type_kind(&m->types, value_type(f, inst_operand(f, in, 0))) == TY_PTR;
 }
 
 static bool module_is_open(const struct nvm_module *m) {
