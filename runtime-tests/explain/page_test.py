@@ -59,6 +59,10 @@ UNDEFINED = """JSON.stringify(state.data.functions.map((func) => {
   return func.insts.map((inst) => inst.name).filter((name) => name && !isType(name) && !index.definitions.has(name));
 }).filter((list) => list.length))"""
 
+# Text at the side of a tab that is cut off at the right.
+WIDE = """[...document.querySelectorAll("#panel-%s .side-facts, #panel-%s .side-facts td")]
+  .filter((element) => element.scrollWidth > element.clientWidth + 1).map((element) => element.textContent.slice(0, 40)).join("; ")"""
+
 
 class Checks:
     """Counts what holds and prints what does not."""
@@ -86,6 +90,8 @@ def check_tabs(browser, checks, shots):
         checks.expect(shown == "tab-%s true" % tab, "tab %s is not reached by the keyboard: %s" % (tab, shown))
         size = browser.evaluate("document.getElementById('panel-%s').textContent.trim().length" % tab)
         checks.expect(size > 0, "tab %s is empty" % tab)
+        wide = browser.evaluate(WIDE % (tab, tab))
+        checks.expect(not wide, "tab %s: cut at the right: %s" % (tab, wide))
         result = json.loads(browser.evaluate(RESOLVE_ALL))
         checks.expect(not result["failed"], "tab %s: unresolved: %s" % (tab, result["failed"][:5]))
         browser.evaluate("showTab('%s'); document.getElementById('tab-%s').focus(); 1" % (tab, tab))
@@ -144,15 +150,34 @@ def check_about(browser, checks):
     checks.expect(not missing, missing)
 
 
-def check_keyboard(browser, checks):
-    """Chooses a value in the diff by arrow keys and Enter, and goes on by a change."""
-    browser.evaluate("showStep(0); passesView.right.scroller.focus(); passesView.right.scroller.scrollTop = 0; 1")
-    for key in ["ArrowDown", "ArrowRight", "Enter"]:
+# Opens the first function with a linked value in its input; how many rows precede its row, or -1.
+FIRST_VALUE = """(() => {
+  const isLinked = (func) => (line) =>
+    wordsOf("ir", line).some((word) => word.name && indexText(func, 0).definitions.has(word.name));
+  const func = state.data.functions.find((other) => linesOf(other, 0).some(isLinked(other)));
+  if (!func) return -1;
+  openFunction(func, {tab: "passes", step: 0});
+  passesView.right.scroller.focus();
+  return passesView.right.rows.findIndex((row) => row.line && isLinked(func)(row.text));
+})()"""
+
+
+def check_choice(browser, checks):
+    """Chooses a value in the diff by arrow keys and Enter."""
+    above = browser.evaluate(FIRST_VALUE)
+    if above < 0:
+        return  # no function has a value
+    for key in ["Home"] + ["ArrowDown"] * above + ["ArrowRight", "Enter"]:
         browser.press(key)
     checks.expect(browser.evaluate("state.value[0] === '%' && !document.getElementById('card').hidden"),
                   "Enter does not choose a value")
     browser.press("Escape")
     checks.expect(browser.evaluate("document.getElementById('card').hidden"), "Esc does not close the card")
+
+
+def check_keyboard(browser, checks):
+    """Chooses a value, goes on by a change, opens the help and the search."""
+    check_choice(browser, checks)
     if browser.evaluate("changingSteps(state.func).length") > 0:
         browser.press("]")
         checks.expect(browser.evaluate("state.step === changingSteps(state.func)[0].step"), "] does not go to a change")
