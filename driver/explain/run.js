@@ -19,7 +19,7 @@ function buildRun(panel) {
     make("section", { class: "content" }, make("div", { class: "bar" }, make("h2", null, launchTitle(func.run))),
       make("div", { class: "columns" }, runView.code.element, runView.ir.element)),
     make("section", { class: "side-facts", "aria-label": "Findings, thread and totals" },
-      findingsOf(func), accessTable(func), tracePanel(func), totalsTable(func.run))));
+      findingsOf(func), globalAccesses(func), sharedAccesses(func), tracePanel(func), totalsTable(func.run))));
   runView.code.setRows(ptxRows(func));
   runView.ir.setRows(rowsOfText(func, func.final));
 }
@@ -77,28 +77,51 @@ function findingsOf(func) {
       const times = (counts.sectors * SECTOR_BYTES) / counts.bytes;
       add(counts.line, "uncoalesced", `moves ${times.toFixed(1)} times the bytes that it needs`);
     }
-    if (counts.conflicts) add(counts.line, "bank conflicts", formatNumber(counts.conflicts));
+    if (counts.conflicts) add(counts.line, "bank conflicts", `${formatNumber(counts.conflicts)} in ${formatNumber(counts.warps)} executions`);
     if (counts.diverged) add(counts.line, "divergent", `diverged in ${formatNumber(counts.diverged)} of ${formatNumber(counts.warps)} executions`);
   });
   if (!items.length) items.push(make("li", { class: "faint" }, "Coalesced, without conflicts and without divergence."));
   return section("Findings", make("ul", { class: "plain findings" }, items.slice(0, 100)));
 }
 
-/* The accesses of memory, the least efficient first: sectors for each warp, how much of what moved
- * was used, bank conflicts. */
-function accessTable(func) {
-  const share = (counts) => counts.bytes / (counts.sectors * SECTOR_BYTES);
-  const accesses = func.run.lines.filter((counts) => counts.sectors && counts.bytes).sort((a, b) => share(a) - share(b));
-  if (!accesses.length) return null;
-  const rows = accesses.slice(0, 12).map((counts) => {
+/* The opcode of a line of PTX, without its guard. */
+function opcodeOf(line) {
+  return line.trim().replace(/^@!?\S+\s+/, "").split(/\s/)[0];
+}
+
+/* A text with dots that may continue on the next line after each of them. */
+function breakable(text) {
+  return text.split(/(?=\.)/).map((part) => [make("wbr"), part]);
+}
+
+/* A table of accesses: `rows` are [counts, cell…], `head` names the cells. */
+function tableOfAccesses(func, caption, head, rows) {
+  if (!rows.length) return null;
+  return simpleTable(caption, ["Line", "PTX", ...head], rows.slice(0, 12).map(([counts, ...cells]) => {
     const entry = func.ptx[counts.line - 1];
     return make("tr", null,
       make("td", null, makeButton(String(counts.line), () => runView.code.showLine(counts.line) && showIrOfPtx(counts.line), { class: "line-link" })),
-      make("td", { class: "mono" }, entry ? entry.text.trim().split(/\s/)[0] : ""),
-      [(counts.sectors / counts.warps).toFixed(1), Math.min(100, Math.round(100 * share(counts))) + "\u202f%", counts.conflicts || 0].map((cell) =>
-        make("td", { class: "number-cell" }, String(cell))));
-  });
-  return simpleTable("Accesses, least coalesced first", ["Line", "PTX", "Sectors a warp", "Used", "Conflicts"], rows);
+      make("td", { class: "mono opcode" }, entry ? breakable(opcodeOf(entry.text)) : ""),
+      cells.map((cell) => make("td", { class: "number-cell" }, String(cell))));
+  }));
+}
+
+/* The accesses that move sectors, the least efficient first: sectors for each warp, and how much of
+ * what moved was used. */
+function globalAccesses(func) {
+  const share = (counts) => counts.bytes / (counts.sectors * SECTOR_BYTES);
+  const accesses = func.run.lines.filter((counts) => counts.sectors && counts.bytes).sort((a, b) => share(a) - share(b));
+  return tableOfAccesses(func, "Accesses, least coalesced first", ["Sectors a warp", "Used"], accesses.map((counts) =>
+    [counts, (counts.sectors / counts.warps).toFixed(1), Math.min(100, Math.round(100 * share(counts))) + "\u202f%"]));
+}
+
+/* The accesses of shared memory, which move no sectors; a generic access is one if it has conflicts. */
+function sharedAccesses(func) {
+  const isShared = (counts) => counts.conflicts || /\.shared\b/.test(opcodeOf((func.ptx[counts.line - 1] || { text: "" }).text));
+  const accesses = func.run.lines.filter((counts) => counts.bytes && isShared(counts))
+    .sort((a, b) => b.conflicts / b.warps - a.conflicts / a.warps);
+  return tableOfAccesses(func, "Accesses of shared memory, most bank conflicts first", ["Conflicts", "Conflicts a warp"],
+    accesses.map((counts) => [counts, formatNumber(counts.conflicts), (counts.conflicts / counts.warps).toFixed(1)]));
 }
 
 function totalsTable(run) {

@@ -140,6 +140,23 @@ LIVE = """(() => {
 })()"""
 
 
+# The lines with bank conflicts that the Run tab does not list at its side with their number.
+CONFLICTS = """(() => {
+  const { run } = state.func;
+  if (!run) return "";
+  showTab("run");
+  const rows = [...document.querySelectorAll("#panel-run .side-facts tbody tr")]
+    .map((row) => [...row.cells].map((cell) => cell.textContent));
+  const isListed = (counts) => rows.some((cells) => cells[0] === String(counts.line) && cells[2] === String(counts.conflicts));
+  return run.lines.filter((counts) => counts.conflicts && !isListed(counts)).map((counts) => counts.line).join(", ");
+})()"""
+
+
+def check_conflicts(browser, checks):
+    lines = browser.evaluate(CONFLICTS)
+    checks.expect(not lines, "bank conflicts are not listed: lines " + lines)
+
+
 def check_live(browser, checks):
     wrong = browser.evaluate(LIVE)
     checks.expect(not wrong, wrong)
@@ -221,6 +238,7 @@ def check_page(browser, path, limit, shots):
         check_tabs(browser, checks, shots)
         check_about(browser, checks)
         check_live(browser, checks)
+        check_conflicts(browser, checks)
         check_keyboard(browser, checks)
         mean = scroll(browser)
         check_address(browser, checks)
@@ -235,16 +253,23 @@ def check_page(browser, path, limit, shots):
     return checks
 
 
+def make_page(nvmini, folder, name, text):
+    source, page = (os.path.join(folder, name + suffix) for suffix in (".nvir", ".html"))
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text)
+    subprocess.run([nvmini, "explain", source, "--cpu", "sm_90a", "-o", page], check=True, stdout=subprocess.DEVNULL)
+    return page
+
+
 def make_pages(nvmini, folder):
-    """Pages of samples; those with a launch in the file are executed."""
-    pages = []
-    for name in SAMPLES:
-        page = os.path.join(folder, name + ".html")
-        sample = os.path.join(ROOT, "samples", name + ".nvir")
-        subprocess.run([nvmini, "explain", sample, "--cpu", "sm_90a", "-o", page], check=True,
-                       stdout=subprocess.DEVNULL)
-        pages.append(page)
-    return pages
+    """Pages of samples, and of one whose rows of shared memory are made to conflict; those with a
+    launch in the file are executed."""
+    texts = {}
+    for name in SAMPLES + ["transpose"]:
+        with open(os.path.join(ROOT, "samples", name + ".nvir"), encoding="utf-8") as file:
+            texts[name] = file.read()
+    texts["conflicts"] = texts.pop("transpose").replace("[33 x float]", "[32 x float]")
+    return [make_page(nvmini, folder, name, text) for name, text in texts.items()]
 
 
 def main():
