@@ -491,12 +491,12 @@ def step_bitcode():
 
 
 def step_explain():
-    """nvmini explain: the JSON of all samples against its schema and what other commands print, default and ASan build; pages in Chromium"""
+    """nvmini explain: the JSON of all samples against its schema and what other commands print, default and ASan build; `cost` beside executed counts; pages in Chromium"""
     count, tests = Count(), "runtime-tests/explain"
     if not make("default", "all") or not make("asan", "build/asan/nvmini"):
         return Count(failed=1)
     for command in ([f"{tests}/check_explain.py"], [f"{tests}/check_explain.py", "--nvmini", f"{ROOT}/build/asan/nvmini"],
-                    [f"{tests}/page_test.py"]):
+                    [f"{tests}/check_cost.py"], [f"{tests}/page_test.py"]):
         status, output = run_program([sys.executable, *command], 900)
         numbers = re.search(r"(\d+) passed, (\d+) failed", output)
         if output.startswith("skipped"):

@@ -29,13 +29,13 @@ enum cost_unit {
 struct cost_price {
   enum ptx_issue issue;
   enum cost_unit unit;
-  const char *space; /* of a memory access: "global"; otherwise "" */
-  bool stores;       /* a store or an atomic operation */
-  bool is_known;     /* false: the tables have no price; it counts as one slot without latency */
-  uint32_t bytes;    /* that a thread loads or stores */
-  cost machine;      /* machine instructions: issue slots */
-  cost slots;        /* cycles that its unit is busy with a warp */
-  cost latency;      /* cycles until a dependent instruction can start */
+  const char *space;  /* of a memory access: "global"; otherwise "" */
+  const char *access; /* of memory: "load", "store" or "atomic"; otherwise "" */
+  bool is_known;      /* false: the tables have no price; it counts as one slot without latency */
+  uint32_t bytes;     /* that a thread loads or stores */
+  cost machine;       /* machine instructions: issue slots */
+  cost slots;         /* cycles that its unit is busy with a warp */
+  cost latency;       /* cycles until a dependent instruction can start */
 };
 
 /* Of a PTX_INST entry. */

@@ -179,7 +179,8 @@ static void price_access(const struct nvm_target *target, const struct ptx_funct
   p->machine = cost_memory(target, value, space.number, bytes, COST_SIZE);
   p->slots = cost_memory(target, value, space.number, bytes, COST_THROUGHPUT);
   p->latency = cost_memory(target, value, space.number, bytes, COST_LATENCY);
-  p->stores = e->op != PTX_LD && e->op != PTX_LDU;
+  bool is_atomic = e->op == PTX_ATOM || e->op == PTX_RED;
+  p->access = is_atomic ? "atomic" : e->op == PTX_ST ? "store" : "load";
 }
 
 /* ---- All ---- */
@@ -222,7 +223,8 @@ struct cost_price cost_price(const struct nvm_target *target, const struct ptx_f
   struct ptx_need need;
   const struct ptx_form *form = ptx_find_form(f, e, &need);
   enum ptx_issue issue = form ? form->issue : ptx_op_row(e->op)->issue;
-  struct cost_price p = {.issue = issue, .unit = unit_of_issue[issue], .space = "", .machine = 1};
+  struct cost_price p = {
+      .issue = issue, .unit = unit_of_issue[issue], .space = "", .access = "", .machine = 1};
   if (operation_of[e->op]) price_arithmetic(target, f, e, &p);
   else price_rest(target, f, e, &p);
   if (!p.is_known) p.machine = 1, p.slots = p.latency = 0;

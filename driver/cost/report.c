@@ -140,7 +140,7 @@ enum { MOST_CLASSES = 128 };
 
 static bool is_same_class(const struct cost_price *a, const struct cost_price *b) {
   return a->issue == b->issue && a->unit == b->unit && a->is_known == b->is_known &&
-         a->stores == b->stores && strcmp(a->space, b->space) == 0;
+         strcmp(a->access, b->access) == 0 && strcmp(a->space, b->space) == 0;
 }
 
 static uint32_t sum_classes(const struct cost_measured *m, struct class_sum *sums) {
@@ -162,7 +162,7 @@ static uint32_t sum_classes(const struct cost_measured *m, struct class_sum *sum
 static void put_class(struct sheet *s, const struct class_sum *sum) {
   const struct cost_price *p = sum->like;
   sheet_text(s, ptx_issue_name(p->issue));
-  if (*p->space) sheet_format(s, "%s%s", p->space, p->stores ? " store" : " load");
+  if (*p->space) sheet_format(s, "%s %s", p->space, p->access);
   else sheet_absent(s);
   sheet_number(s, sum->count);
   put_cost(s, sum->machine);

@@ -5,7 +5,7 @@ Checks of each page: no error in the console, every linked value of every tab re
 code are usable by keyboard, the address restores the place, nothing is loaded from a network, and
 the page opens within the limit. Skipped with a word if there is no Chromium.
 
-  page_test.py [--nvmini build/nvmini] [--shots DIR] [--dark] [--limit MS] [PAGE.html...]
+  page_test.py [--nvmini build/nvmini] [--modules DIR] [--shots DIR] [--dark] [--limit MS] [PAGE.html...]
 """
 import argparse
 import json
@@ -272,9 +272,21 @@ def make_pages(nvmini, folder):
     return [make_page(nvmini, folder, name, text) for name, text in texts.items()]
 
 
+def make_module_pages(nvmini, folder, modules):
+    """Pages of the modules in a folder, *.ll and *.bc."""
+    pages = []
+    for name in sorted(os.listdir(modules)):
+        if name.endswith((".ll", ".bc", ".nvir")):
+            pages.append(os.path.join(folder, name.rsplit(".", 1)[0] + ".html"))
+            subprocess.run([nvmini, "explain", os.path.join(modules, name), "-o", pages[-1]], check=True,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return pages
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--nvmini", default=os.path.join(ROOT, "build", "nvmini"))
+    parser.add_argument("--modules", help="also open the pages of the modules in this folder")
     parser.add_argument("--shots", help="write a screenshot of every tab into this folder")
     parser.add_argument("--dark", action="store_true", help="prefer dark colors")
     parser.add_argument("--limit", type=int, help="milliseconds in which a page must open, with frames below 100 ms "
@@ -287,6 +299,8 @@ def main():
         return 0
     with tempfile.TemporaryDirectory() as folder:
         pages = options.pages or make_pages(options.nvmini, folder)
+        if options.modules:
+            pages += make_module_pages(options.nvmini, folder, options.modules)
         browser = chromium.Browser(program, options.dark)
         try:
             results = [check_page(browser, page, options.limit, options.shots) for page in pages]
