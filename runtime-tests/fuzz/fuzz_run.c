@@ -146,30 +146,12 @@ static bool load_as_ptx(struct program *p, const char *text, size_t size) {
 
 /* ---- Execution ---- */
 
-static bool place_memory(const struct instance *c, struct sim *s) {
-  for (uint32_t i = 0; i < c->buffer_count; i++) {
-    if (sim_allocate(s, c->buffers[i].size, true) != addresses[i]) return false;
-    memcpy(sim_memory(s, addresses[i], c->buffers[i].size), c->buffers[i].bytes,
-           c->buffers[i].size);
-  }
-  return true;
-}
-
-static void set_variables(const struct instance *c, struct sim *s) {
-  for (uint32_t i = 0; i < c->variables.count; i++) {
-    const struct variable *v = &c->variables.data[i];
-    uint64_t address = sim_symbol(s, v->name, NULL);
-    uint8_t *at = address ? sim_memory(s, address, v->size) : NULL;
-    if (at) memcpy(at, v->bytes, v->size);
-  }
-}
-
 /* The machine after the launch, which the caller destroys; NULL: there was a finding, which is in
  * *kind. */
 static struct sim *execute(const struct instance *c, struct program *p, uint64_t seed,
                            enum sim_finding_kind *kind) {
   struct sim *s = sim_create(nvm_default_allocator, MACHINE_LIMIT);
-  enum nvm_status status = s && place_memory(c, s) ? NVM_OK : NVM_OUT_OF_MEMORY;
+  enum nvm_status status = s && instance_place(c, s) ? NVM_OK : NVM_OUT_OF_MEMORY;
   if (status == NVM_OK)
     status = p->is_ir ? sim_load_ir(s, module_of_handle(p->module), (struct nvm_text){"", 0})
                       : sim_load(s, &p->ptx);
@@ -184,7 +166,7 @@ static struct sim *execute(const struct instance *c, struct program *p, uint64_t
                                 .shared_bytes = SHARED_BYTES,
                                 .random_schedule = seed != 0,
                                 .seed = seed};
-    set_variables(c, s);
+    instance_set_variables(c, s);
     launch.check_races = launch.check_uninitialized = launch.check_division = p->is_ir && !seed;
     status = sim_launch(s, &launch);
   }

@@ -13,18 +13,10 @@ import shutil
 import subprocess
 import tempfile
 
+from check_lsp import RACE
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.dirname(os.path.abspath(__file__))
-KERNEL = """; nvmini-run: --block 4 --arg buf:i32:4
-define ptx_kernel void @all(ptr addrspace(1) %p) {
-entry:
-  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %even = and i32 %t, 6
-  store i32 %even, ptr addrspace(1) %p
-  ret void
-}
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-"""
 EXPECTED = [  # of neovim.lua, in order; a text that the value contains
     ("initialized", "true"), ("hover", "range: 0 to 6"), ("definition", "4"), ("symbols", "all"), ("lenses", "run explain"),
     ("diagnostics", "1"), ("message", "undefined value '%tt'"), ("diagnostics", "0"), ("formatted", "  %even = and i32 %t, 6"),
@@ -48,7 +40,7 @@ def check_neovim(count, nvmini):
         return
     with tempfile.TemporaryDirectory() as folder:
         with open(f"{folder}/kernel.nvir", "w", encoding="utf-8") as f:
-            f.write(KERNEL)
+            f.write(RACE)
         done = subprocess.run(["nvim", "--headless", "-u", "NONE", "-n", "kernel.nvir", "-c", f"luafile {HERE}/neovim.lua"], cwd=folder,
                               env={**os.environ, "NVMINI": nvmini, "HOME": folder}, text=True, capture_output=True, timeout=200)
     lines = [line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line]
@@ -64,7 +56,7 @@ async def session(count, nvmini):
     client, uri = make_test_lsp_client(), "file:///kernel.nvir"
     await client.start_io(nvmini, "lsp")
     await client.initialize_session(types.InitializeParams(capabilities=types.ClientCapabilities()))
-    client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "nvir", 1, KERNEL)))
+    client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "nvir", 1, RACE)))
     await client.wait_for_notification("textDocument/publishDiagnostics")
     document = types.TextDocumentIdentifier(uri)
     count.expect("pygls, no diagnostics", not client.diagnostics[uri], client.diagnostics)

@@ -242,3 +242,21 @@ void note_addresses(void) {
   for (int i = 0; i < MAX_BUFFERS; i++) addresses[i] = sim_allocate(s, 1, true);
   sim_destroy(s);
 }
+
+bool instance_place(const struct instance *c, struct sim *s) {
+  for (uint32_t i = 0; i < c->buffer_count; i++) {
+    if (sim_allocate(s, c->buffers[i].size, true) != addresses[i]) return false;
+    memcpy(sim_memory(s, addresses[i], c->buffers[i].size), c->buffers[i].bytes,
+           c->buffers[i].size);
+  }
+  return true;
+}
+
+void instance_set_variables(const struct instance *c, struct sim *s) {
+  for (uint32_t i = 0; i < c->variables.count; i++) {
+    const struct variable *v = &c->variables.data[i];
+    uint64_t address = sim_symbol(s, v->name, NULL);
+    uint8_t *at = address ? sim_memory(s, address, v->size) : NULL;
+    if (at) memcpy(at, v->bytes, v->size);
+  }
+}

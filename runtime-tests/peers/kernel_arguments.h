@@ -4,6 +4,7 @@
 #define NVM_PEERS_KERNEL_ARGUMENTS_H
 
 #include "ir/function.h"
+#include "sim/sim.h"
 
 enum { MAX_BUFFERS = 64, MAX_ARGUMENTS = 256, FILLINGS = 3 };
 /* Random numbers, 0 1 2 ..., small constants. */
@@ -43,5 +44,10 @@ void note_addresses(void);
 /* False: more arguments than can be made. The arena is the caller's to free in any case. */
 bool make_instance(struct instance *c, struct nvm_module *m, const struct nvm_function *f,
                    int filling);
+
+/* Puts the buffers into a machine that has none yet, at `addresses`; sets the variables of the
+ * module that was loaded. False: out of memory. */
+bool instance_place(const struct instance *c, struct sim *s);
+void instance_set_variables(const struct instance *c, struct sim *s);
 
 #endif

@@ -106,31 +106,13 @@ static void keep_finding(struct outcome *o, enum nvm_status status) {
              f->line, (int)f->message.length, f->message.bytes);
 }
 
-static bool place_memory(const struct instance *c, struct sim *s) {
-  for (uint32_t i = 0; i < c->buffer_count; i++) {
-    if (sim_allocate(s, c->buffers[i].size, true) != addresses[i]) return false;
-    memcpy(sim_memory(s, addresses[i], c->buffers[i].size), c->buffers[i].bytes,
-           c->buffers[i].size);
-  }
-  return true;
-}
-
-static void set_variables(const struct instance *c, struct sim *s) {
-  for (uint32_t i = 0; i < c->variables.count; i++) {
-    const struct variable *v = &c->variables.data[i];
-    uint64_t address = sim_symbol(s, v->name, NULL);
-    uint8_t *at = address ? sim_memory(s, address, v->size) : NULL;
-    if (at) memcpy(at, v->bytes, v->size);
-  }
-}
-
 enum strictness { RESULT_ONLY, ALL_CHECKS, COUNTED };
 
 /* Buffers first, so that they have the same addresses in every machine. */
 static struct outcome execute(const struct instance *c, struct level *l, struct shape shape,
                               enum strictness how, uint64_t seed, uint64_t steps) {
   struct outcome o = {.sim = sim_create(nvm_default_allocator, MACHINE_BYTES)};
-  if (!o.sim || !place_memory(c, o.sim)) {
+  if (!o.sim || !instance_place(c, o.sim)) {
     snprintf(o.finding, sizeof o.finding, "memory: of this machine");
     return o;
   }
@@ -138,7 +120,7 @@ static struct outcome execute(const struct instance *c, struct level *l, struct 
       l->is_ir ? sim_load_ir(o.sim, module_of_handle(l->module), (struct nvm_text){"", 0})
                : sim_load(o.sim, &l->ptx);
   if (s == NVM_OK) {
-    set_variables(c, o.sim);
+    instance_set_variables(c, o.sim);
     struct sim_launch launch = {.kernel = module_text(c->m, c->f->symbol.name),
                                 .grid = {shape.blocks, 1, 1},
                                 .arguments = c->arguments,

@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 
 import encode
 import gen_small
@@ -154,10 +153,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.setrecursionlimit(200000)
-    threading.stack_size(512 << 20)
-    status = []
-    thread = threading.Thread(target=lambda: status.append(main()))
-    thread.start()
-    thread.join()
-    sys.exit(status[0] if status else 1)
+    sys.exit(T.run_deep(main))

@@ -21,7 +21,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 import gen_small
@@ -299,10 +298,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.setrecursionlimit(200000)
-    threading.stack_size(512 << 20)
-    status = []
-    thread = threading.Thread(target=lambda: status.append(main()))
-    thread.start()
-    thread.join()
-    sys.exit(status[0] if status else 1)
+    sys.exit(terms.run_deep(main))

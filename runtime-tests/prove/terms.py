@@ -6,6 +6,8 @@ encoded with constants as its arguments is executed. Widths are in bits; width 0
 import os
 import select
 import subprocess
+import sys
+import threading
 import time
 
 
@@ -627,3 +629,14 @@ class Solver:
         if answer == "sat" and variables:
             values = self.tell(f"(get-value ({' '.join(variables)}))", 5) or ""
         return answer, values
+
+
+def run_deep(main):
+    """Calls main() in a thread whose stack holds the recursion over deep terms; its result, 1 after an exception."""
+    sys.setrecursionlimit(200000)
+    threading.stack_size(512 << 20)
+    status = []
+    thread = threading.Thread(target=lambda: status.append(main()))
+    thread.start()
+    thread.join()
+    return status[0] if status else 1
