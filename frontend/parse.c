@@ -305,5 +305,6 @@ enum nvm_status parse_module(struct nvm_module *m, const char *text, size_t leng
   enum nvm_status status = is_bitcode ? parse_bitcode(&p) : parse_text(&p);
   if (m->source_filename.index == 0 && name) m->source_filename = module_str(m, name);
   arena_free(&p.scratch);
-  return status;
+  if (status == NVM_OK) module_make_address_types(m);
+  return status == NVM_OK && module_out_of_memory(m) ? NVM_OUT_OF_MEMORY : status;
 }

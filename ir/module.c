@@ -303,6 +303,13 @@ struct nvm_type module_value_type(const struct nvm_module *m, struct nvm_value v
   return TYPE_NONE;
 }
 
+void module_make_address_types(struct nvm_module *m) {
+  for (uint32_t i = 1; i < m->globals.count; i++)
+    (void)pointer_to(m, m->globals.data[i].address_space);
+  for (uint32_t i = 1; i < m->functions.count; i++)
+    (void)pointer_to(m, m->functions.data[i]->address_space);
+}
+
 bool function_flushes_f32(const struct nvm_function *f) {
   const struct nvm_module *m = f->module;
   const struct nvm_attr *all = function_attribute(f, ATTR_DENORMAL_FPENV);

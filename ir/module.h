@@ -213,5 +213,8 @@ uint32_t module_sync_scope(struct nvm_module *m, struct nvm_str name);
 
 /* The type of a constant, global or function as an operand (a pointer for the latter two). */
 struct nvm_type module_value_type(const struct nvm_module *m, struct nvm_value v);
+/* Makes the pointer types of all symbols, so that no later question about a type makes one: what
+ * type_info() returned would move. */
+void module_make_address_types(struct nvm_module *m);
 
 #endif

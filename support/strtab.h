@@ -44,6 +44,9 @@ static inline struct nvm_text strtab_text(const struct strtab *t, struct nvm_str
   return (struct nvm_text){e->bytes, e->length};
 }
 
+static inline bool text_equal(struct nvm_text a, struct nvm_text b) {
+  return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
+}
 /* Whether the text is `s`; whether it begins with it. */
 static inline bool text_is(struct nvm_text t, const char *s) {
   return t.length == strlen(s) && memcmp(t.bytes, s, t.length) == 0;

@@ -52,10 +52,6 @@ static bool contains(struct nvm_text t, struct nvm_text wanted) {
   return false;
 }
 
-static bool same(struct nvm_text a, struct nvm_text b) {
-  return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
-}
-
 /* A module without its comments, which may contain anything. */
 static struct nvm_text without_comments(struct arena *arena, struct nvm_text t) {
   struct textbuf b;
@@ -182,7 +178,7 @@ static const char *fault_of(const struct check *c, const struct output *o, struc
   if (c->kind == CHECK_FINDS)
     return o->status == EXIT_REFUSED && contains(err, wanted) ? NULL : "expected the finding: ";
   if (c->kind == CHECK_RUN)
-    return o->status == EXIT_DONE && same(out, wanted) ? NULL : "expected: ";
+    return o->status == EXIT_DONE && text_equal(out, wanted) ? NULL : "expected: ";
   if (o->status != EXIT_DONE)
     return c->kind == CHECK_HAS ? "the command fails; its output must contain: "
                                 : "the command fails; its output must not contain: ";

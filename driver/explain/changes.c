@@ -29,10 +29,6 @@ static bool split(struct arena *a, struct nvm_text text, struct lines *out) {
   return true;
 }
 
-static bool same_text(struct nvm_text a, struct nvm_text b) {
-  return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
-}
-
 /* ---- The difference ---- */
 
 struct difference {
@@ -59,7 +55,7 @@ static int32_t search(struct difference *x, uint32_t begin, uint32_t n, uint32_t
     reached.count = (uint32_t)((d + 1) * (d + 1));
     for (int32_t k = -d; k <= d; k += 2) {
       int32_t at = d == 0 ? 0 : step(x, d, k);
-      while (at < (int32_t)n && at - k < (int32_t)m && same_text(a[at], b[at - k])) at++;
+      while (at < (int32_t)n && at - k < (int32_t)m && text_equal(a[at], b[at - k])) at++;
       reached.data[d * d + d + k] = at;
       if (at >= (int32_t)n && at - k >= (int32_t)m) return d;
     }
@@ -88,8 +84,8 @@ static bool compare(struct difference *x, struct nvm_text before, struct nvm_tex
   memset(x->removed, 0, n + 1);
   memset(x->added, 0, m + 1);
   const struct nvm_text *a = x->before.of.data, *b = x->after.of.data;
-  while (begin < n && begin < m && same_text(a[begin], b[begin])) begin++;
-  while (n > begin && m > begin && same_text(a[n - 1], b[m - 1])) n--, m--;
+  while (begin < n && begin < m && text_equal(a[begin], b[begin])) begin++;
+  while (n > begin && m > begin && text_equal(a[n - 1], b[m - 1])) n--, m--;
   int32_t edits = search(x, begin, n - begin, m - begin);
   if (edits >= 0) mark(x, begin, edits, (int32_t)(n - begin), (int32_t)(m - begin));
   else {
@@ -243,7 +239,7 @@ static bool put_history(const struct explain_function *x, struct nvm_text name,
   for (uint32_t k = 0; k < x->steps.count; k++) {
     if (k && x->steps.data[k].text == x->steps.data[k - 1].text) continue;
     struct nvm_text now = definition(x->texts.data[x->steps.data[k].text], name);
-    if (same_text(now, last)) continue;
+    if (text_equal(now, last)) continue;
     if (!any) textbuf_format(out, "@%t:\n", x->name);
     any = true;
     const char *event = last.length == 0 ? "made by" : now.length ? "changed by" : "removed by";

@@ -16,10 +16,6 @@ static struct nvm_text copy_text(struct explain *e, struct nvm_text t) {
   return bytes ? (struct nvm_text){bytes, t.length} : (struct nvm_text){"", 0};
 }
 
-static bool texts_equal(struct nvm_text a, struct nvm_text b) {
-  return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
-}
-
 /* The function of that name, made if it is new; NULL when out of memory. */
 static struct explain_function *function_of(struct explain *e, struct nvm_text name) {
   struct nvm_str s = strtab_intern(&e->names, name.bytes, name.length);
@@ -38,7 +34,7 @@ static struct explain_function *function_of(struct explain *e, struct nvm_text n
 
 int32_t explain_file(struct explain *e, struct nvm_text directory, struct nvm_text name) {
   for (uint32_t k = 0; k < e->files.count; k++)
-    if (texts_equal(e->files.data[k].name, name) || texts_equal(e->files.data[k].path, name))
+    if (text_equal(e->files.data[k].name, name) || text_equal(e->files.data[k].path, name))
       return (int32_t)k;
   struct textbuf path;
   textbuf_init(&path, &e->arena);
@@ -222,7 +218,7 @@ static void add_step(struct explain *e, struct explain_function *x, struct nvm_t
 /* The text after the last step. */
 static void add_text(struct explain *e, struct explain_function *x, struct nvm_text text) {
   uint32_t count = x->texts.count;
-  if (x->steps.count == 0 || (count && texts_equal(x->texts.data[count - 1], text))) return;
+  if (x->steps.count == 0 || (count && text_equal(x->texts.data[count - 1], text))) return;
   if (!VEC_PUSH(&e->arena, &x->texts, text)) return;
   x->steps.data[x->steps.count - 1].text = count;
   if (e->watch && count) e->watch(e->watch_state, e, x);
@@ -290,7 +286,7 @@ static void take_codegen_input(struct explain *e) {
     if (!x) return;
     name_values(e, x, f);
     struct nvm_text text = text_of_function(e, f);
-    if (!x->texts.count || !texts_equal(x->texts.data[x->texts.count - 1], text)) {
+    if (!x->texts.count || !text_equal(x->texts.data[x->texts.count - 1], text)) {
       add_step(e, x, text_of("before code generation"), 0);
       add_text(e, x, text);
     }

@@ -148,8 +148,8 @@ static uint32_t shared_bytes(const struct explain *e, const struct explain_funct
   return sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
 }
 
-/* What limits the blocks of a step. At its most registers they do, like each other limit that is as
- * low; at its fewest, only what no fewer registers would lift. */
+/* What limits a step to its number of blocks, asked for the fewest registers that give that number:
+ * at the most, registers are always among the limits. */
 static const char *limit_of_step(const struct tgt_cpu *cpu, struct occupancy_use use,
                                  uint32_t blocks) {
   struct occupancy o, fewer;

@@ -83,7 +83,8 @@ void format_answer(struct server *s, const struct lsp_request *r) {
   struct json_writer w = server_begin_result(s, r->id->source);
   struct formatter f = {.d = d, .w = &w};
   json_array(&w);
-  for (uint32_t at = 0; at < d->text.length;) {
+  uint32_t at = 0;
+  while (at < d->text.length) {
     struct text_range line = text_line(&d->text, at);
     format_line(&f, line);
     at = line.end + 1 + (d->text.bytes[line.end] == '\r' && d->text.bytes[line.end + 1] == '\n');

@@ -19,8 +19,7 @@ static void put_op(struct textbuf *b, const char *keyword) {
 /* ---- What the analyses know ---- */
 
 static bool is_name(const struct nvm_function *f, struct nvm_str name, struct nvm_text wanted) {
-  struct nvm_text t = module_text(f->module, name);
-  return t.length == wanted.length && memcmp(t.bytes, wanted.bytes, t.length) == 0;
+  return text_equal(module_text(f->module, name), wanted);
 }
 
 /* The instruction or argument of f with this name, without sigil; VALUE_NULL: none. */

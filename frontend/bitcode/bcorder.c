@@ -163,19 +163,6 @@ static void place_comdat(uint32_t *place, uint32_t *found, uint32_t comdat) {
   if (comdat && place[comdat] == 0) place[comdat] = ++*found;
 }
 
-static bool have_own_names(struct reader *r) {
-  struct nvm_module *m = r->p.m;
-  bool *seen = arena_alloc(&r->p.scratch, m->strings.entries.count * sizeof *seen);
-  if (!seen) return false;
-  memset(seen, 0, m->strings.entries.count * sizeof *seen);
-  for (uint32_t i = 0; i < m->comdats.count; i++) {
-    uint32_t name = m->comdats.data[i].name.index;
-    if (seen[name]) return reader_fail(r, "two comdats have the same name");
-    seen[name] = true;
-  }
-  return true;
-}
-
 /* Comdats without a use are not printed by LLVM; here they come last. */
 static bool order_comdats(struct reader *r) {
   struct nvm_module *m = r->p.m;
@@ -199,6 +186,4 @@ static bool order_comdats(struct reader *r) {
   return true;
 }
 
-bool bcorder_finish(struct reader *r) {
-  return order_types(r) && have_own_names(r) && order_comdats(r);
-}
+bool bcorder_finish(struct reader *r) { return order_types(r) && order_comdats(r); }

@@ -335,6 +335,19 @@ static bool finish_function(struct reader *r, const struct stream_symbol *y,
          !r->p.refused;
 }
 
+static bool comdats_have_own_names(struct reader *r) {
+  struct nvm_module *m = r->p.m;
+  bool *seen = arena_alloc(&r->p.scratch, m->strings.entries.count * sizeof *seen);
+  if (!seen) return false;
+  memset(seen, 0, m->strings.entries.count * sizeof *seen);
+  for (uint32_t i = 0; i < m->comdats.count; i++) {
+    uint32_t name = m->comdats.data[i].name.index;
+    if (seen[name]) return reader_fail(r, "two comdats have the same name");
+    seen[name] = true;
+  }
+  return true;
+}
+
 bool bcsymbols_finish(struct reader *r) {
   for (uint32_t i = 0; i < r->symbols.count; i++) {
     const struct stream_symbol *y = &r->symbols.data[i];
@@ -344,5 +357,5 @@ bool bcsymbols_finish(struct reader *r) {
                  : !finish_variable(r, y, module_global(r->p.m, y->value)))
       return false;
   }
-  return true;
+  return comdats_have_own_names(r);
 }
