@@ -1,4 +1,4 @@
-/* nvmini fuzz: other PTX compilers, and nvmini, on generated kernels; who differs is reported. */
+/* nvmini fuzz: other PTX compilers, and nvmini, on generated kernels; differences are reported. */
 #ifndef NVM_DRIVER_FUZZ_FUZZ_H
 #define NVM_DRIVER_FUZZ_FUZZ_H
 

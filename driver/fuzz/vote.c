@@ -1,4 +1,4 @@
-/* Who is right, and what a finding is called; see fuzz.h.
+/* Which result is taken as right, and the names of findings; see fuzz.h.
  *
  * Compilers whose programs print the same buffers are a group; the IR as written, executed as such,
  * is in one too. The largest group is right; of equally large ones that with the IR. Without IR, a

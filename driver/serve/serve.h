@@ -73,7 +73,7 @@ struct job_request {
 };
 bool job_start(struct job *j, const struct job_request *r, const struct job_limits *limits);
 void job_kill(struct job *j);
-/* Kills it and frees its files; nobody needs what it wrote. */
+/* Kills it and frees its files; its output is dropped. */
 void job_drop(struct job *j);
 /* After the end: appends {"status", "output", "messages", "limit"} and frees the job's files. */
 void job_finish(struct job *j, struct textbuf *out);

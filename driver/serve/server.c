@@ -300,7 +300,7 @@ static void write_answer(struct connection *c) {
   if (c->sent == c->out.length) start_closing(c);
 }
 
-/* What follows a request is not read; its end says that nobody waits for the answer. */
+/* What follows a request is not read; its end means that the client no longer waits. */
 static void discard(struct connection *c) {
   char piece[PIECE];
   ssize_t n;

@@ -402,7 +402,7 @@ def call(run, state, i, finals):
     return unknown_call(run, state, i, name, args, finals)
 
 
-INTRINSICS = {}  # name: words of its effects, as `nvmini intrinsics` prints them; filled by those who validate
+INTRINSICS = {}  # name: words of its effects, as `nvmini intrinsics` prints them; filled by the validators
 
 
 def of_intrinsic(name):
