@@ -28,14 +28,11 @@ static struct nvm_text text_from(const struct document *d, const char *at) {
   return (struct nvm_text){at, (size_t)(d->text.bytes + d->text.length - at)};
 }
 
-static bool has_launch(const struct document *d) {
-  return after(text_from(d, d->text.bytes), "nvmini-run:") != NULL;
-}
-
-/* What the lines `nvmini-run:` of a text say. */
-struct launches {
-  bool exist, have_names;
-  bool *names; /* by index of a name in the document's index: one of them names it */
+/* The launch that the lines `nvmini-run:` of a text describe together; `nvmini run` takes the last
+ * kernel that they name. */
+struct launch {
+  bool exists;
+  struct nvm_text kernel; /* empty: the first one of the text */
 };
 
 /* The word after `--kernel` in a line; empty: none. */
@@ -48,29 +45,25 @@ static struct nvm_text kernel_of(struct nvm_text line) {
   return word;
 }
 
-/* In one pass over the text. Its index is made. */
-static struct launches find_launches(struct server *s, const struct document *d) {
-  const struct strtab *names = &d->index.strings;
-  size_t bytes = (names->entries.count + 1) * sizeof(bool); /* 0: a name that is none */
-  struct launches l = {.names = arena_alloc(&s->arena, bytes)};
-  if (l.names) memset(l.names, 0, bytes);
+static struct launch find_launch(const struct document *d) {
+  struct launch l = {.exists = false};
   const char *at = d->text.bytes;
-  while (l.names && (at = after(text_from(d, at), "nvmini-run:")) != NULL) {
+  while ((at = after(text_from(d, at), "nvmini-run:")) != NULL) {
     struct nvm_text line = text_from(d, at);
     const char *end = memchr(at, '\n', line.length);
     if (end) line.length = (size_t)(end - at);
     struct nvm_text kernel = kernel_of(line);
-    l.exist = true;
-    if (kernel.length == 0) continue;
-    l.have_names = true;
-    l.names[strtab_find(names, kernel.bytes, kernel.length).index] = true;
+    l.exists = true;
+    if (kernel.length) l.kernel = kernel;
   }
   return l;
 }
 
-/* Whether a launch is of the kernel n, which is number `count` from 0 of the document. */
-static bool is_launched(const struct launches *l, const struct index_name *n, uint32_t count) {
-  return l->have_names ? l->names[n->name.index] : count == 0;
+/* Whether kernel number `count` from 0 of the text, with this name, has the lens "run": where a
+ * launch is described, only the kernel of it. */
+static bool is_runnable(const struct launch *l, struct nvm_text name, uint32_t count) {
+  if (!l->exists) return true;
+  return l->kernel.length ? text_equal(name, l->kernel) : count == 0;
 }
 
 /* ---- Lenses ---- */
@@ -99,14 +92,14 @@ void lens_answer(struct server *s, const struct lsp_request *r) {
     server_error(s, r, RPC_INTERNAL_ERROR, "out of memory");
     return;
   }
-  struct launches launches = find_launches(s, d);
+  struct launch launch = find_launch(d);
   struct json_writer w = server_begin_result(s, r->id->source);
   json_array(&w);
   for (uint32_t k = 0, count = 0; k < d->index.functions.count; k++) {
     const struct index_function *f = &d->index.functions.data[k];
     if (!f->is_kernel || f->is_declaration || f->name == UINT32_MAX) continue;
     const struct index_name *n = &d->index.names.data[f->name];
-    if (!launches.exist || is_launched(&launches, n, count)) put_lens(&w, d, n, "run");
+    if (is_runnable(&launch, index_text(&d->index, n), count)) put_lens(&w, d, n, "run");
     put_lens(&w, d, n, "explain");
     count++;
   }
@@ -125,7 +118,7 @@ static bool is_word(struct nvm_text name) {
 
 static bool start(struct server *s, struct document *d, bool explains, struct nvm_text kernel) {
   char options[1200] = "";
-  if (!explains && has_launch(d)) snprintf(options, sizeof options, "--from ir");
+  if (!explains && find_launch(d).exists) snprintf(options, sizeof options, "--from ir");
   else if (!explains)
     snprintf(options, sizeof options, "--from ir --kernel %.*s", (int)kernel.length, kernel.bytes);
   struct job_request request = {

@@ -234,7 +234,7 @@ def test_commands(nvmini):
         return [x["command"]["arguments"][1] for x in c.request("textDocument/codeLens", {"textDocument": {"uri": URI}}) if x["command"]["title"] == "run"]
     assert run_lenses(RACE + more) == ["all"]
     assert run_lenses(RACE.replace("--block", "--kernel other --block") + more) == ["other"]
-    assert run_lenses(RACE + more + "; nvmini-run: --kernel other\n; nvmini-run: --kernel\n; nvmini-run: --kernel all") == ["all", "other"]
+    assert run_lenses(RACE + more + "; nvmini-run: --kernel other\n; nvmini-run: --kernel\n; nvmini-run: --kernel all") == ["all"]  # the last one, as `run` takes it
     assert run_lenses(RACE.split("\n", 1)[1] + more) == ["all", "other"]
     assert execute(c, "nvmini.run", "other") == {"type": 3, "message": "other: done"}
     for arguments in ([URI, "a b"], [URI], ["file:///no", "all"], []):
