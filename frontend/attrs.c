@@ -51,6 +51,18 @@ bool attrs_alignment(struct parser *p, const struct token *t, uint32_t *log2_plu
   return true;
 }
 
+uint8_t attrs_take_alignment(struct parser *p) {
+  uint32_t kept = 0;
+  uint8_t log2 = 0;
+  for (uint32_t i = 0; i < p->attributes.count; i++) {
+    struct nvm_attr a = p->attributes.data[i];
+    if (a.id == ATTR_ALIGN && a.payload == ATTR_INT) log2 = attrs_log2(a.number);
+    else p->attributes.data[kept++] = a;
+  }
+  p->attributes.count = kept;
+  return log2;
+}
+
 void attrs_int(struct parser *p, const struct token *t, const struct token *number) {
   uint64_t n;
   uint32_t ignored;

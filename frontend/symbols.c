@@ -227,22 +227,6 @@ struct nvm_attrlist symbols_attribute_list(struct parser *p, struct nvm_attrset 
   return attrlist_make(&p->m->attributes, function, result, p->symbols->sets.data, count);
 }
 
-/* `align N` among the attributes of a function is its own alignment. Among those of a variable,
- * where no comma precedes it, it has no meaning. */
-static uint32_t take_alignment(struct parser *p) {
-  uint32_t kept = 0, log2 = 0;
-  for (uint32_t i = 0; i < p->attributes.count; i++) {
-    struct nvm_attr a = p->attributes.data[i];
-    if (a.id == ATTR_ALIGN && a.payload == ATTR_INT) {
-      log2 = attrs_log2(a.number);
-    } else {
-      p->attributes.data[kept++] = a;
-    }
-  }
-  p->attributes.count = kept;
-  return log2;
-}
-
 static void name_arguments(struct parser *p, struct nvm_function *f) {
   bool any = false;
   for (uint32_t i = 0; i < p->symbols->parameter_names.count; i++)
@@ -261,7 +245,7 @@ static struct nvm_function *finish_header(struct parser *p, bool has_body) {
   f->type = parameter_types(p);
   f->convention = p->prefixes.convention;
   f->address_space = p->suffix_space;
-  f->align_log2 = (uint8_t)take_alignment(p);
+  f->align_log2 = attrs_take_alignment(p);
   f->gc = p->gc;
   f->prefix = p->prefix, f->prologue = p->prologue, f->personality = p->personality;
   struct nvm_attrset own = attrs_close(p, TYPE_NONE);
@@ -354,7 +338,7 @@ void symbols_variable(struct parser *p, const struct token *name, bool is_consta
     report(p, DIAG_BAD_TYPE, type->begin, type->end, report_type(p, type->type),
            "the type of a variable", NULL);
   struct nvm_value v = symbol_to_define(p, name, false);
-  (void)take_alignment(p);
+  (void)attrs_take_alignment(p);
   struct nvm_attrset set = attrs_close(p, TYPE_NONE);
   check_initializer(p, name, initializer);
   if (value_is_none(v)) return;

@@ -106,6 +106,8 @@ static bool read_group(struct reader *r, const struct bits_record *s) {
     return reader_fail(r, "an attribute group of a parameter that is out of range");
   r->p.attributes.count = 0;
   if (!read_attributes(r, s)) return false;
+  /* Records of functions and variables have their alignment themselves. */
+  if (s->numbers[1] == UINT32_MAX) (void)attrs_take_alignment(&r->p);
   struct stream_group g = {.index = (uint32_t)s->numbers[1], .typeless = is_typeless(&r->p)};
   g.set = attrs_close(&r->p, TYPE_NONE);
   uint32_t number = (uint32_t)s->numbers[0];

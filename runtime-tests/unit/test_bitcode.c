@@ -105,6 +105,29 @@ static void comdat_names(void **state) {
   }
 }
 
+/* `align` among a variable's attributes, as llvm-as writes it without a comma, has no meaning. */
+static void align_attribute_of_variable(void **state) {
+  (void)state;
+  struct writer w;
+  uint64_t module = open_module(&w), at = open_types(&w);
+  RECORD(&w, 8, 0, 0); /* 3: i32* */
+  close_inner(&w, at);
+  at = open_inner(&w, 10);
+  RECORD(&w, 3, 1, UINT32_MAX, 1, 1, 4);
+  close_inner(&w, at);
+  at = open_inner(&w, 9);
+  RECORD(&w, 2, 1);
+  close_inner(&w, at);
+  RECORD(&w, 7, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1);
+  at = open_inner(&w, NAMES);
+  put_name(&w, 1, 0, "v");
+  close_inner(&w, at);
+  const struct result *x = read_module(&w, module);
+  assert_string_equal(x->message, "");
+  assert_non_null(strstr(x->text, "@v = external"));
+  assert_null(strstr(x->text, "#0"));
+}
+
 /* A variable whose type is that of its address, an aggregate of later constants, a cycle. */
 static void variables(void **state) {
   (void)state;
@@ -476,6 +499,7 @@ int main(void) {
       cmocka_unit_test(a_wrapped_stream),
       cmocka_unit_test(byval_without_type),
       cmocka_unit_test(comdat_names),
+      cmocka_unit_test(align_attribute_of_variable),
       cmocka_unit_test(variables),
       cmocka_unit_test(written_out_too_long),
       cmocka_unit_test(damaged_everywhere),
