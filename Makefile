@@ -381,6 +381,18 @@ $B/fuzz_api: FUZZ_OBJECTS := $(COMPAT_OBJECTS)
 $B/fuzz_api: $(COMPAT_OBJECTS)
 $B/fuzz_lsp: FUZZ_OBJECTS := $B/libdriver.a
 $B/fuzz_lsp: $B/libdriver.a
+# The mutator of IR: linked into the targets that read text, a library for AFL++, a command.
+MUTATE_OBJECTS := $(patsubst %.c,$B/obj/%.o,$(filter-out %/main.c,$(wildcard runtime-tests/fuzz/mutate/*.c)))
+TEXT_TARGETS := $(addprefix $B/fuzz_,parse compile passes run)
+$(TEXT_TARGETS): FUZZ_OBJECTS := $(MUTATE_OBJECTS)
+$(TEXT_TARGETS): $(MUTATE_OBJECTS)
+fuzz-programs: $B/mutate $B/nvir_mutator.so
+$B/mutate: runtime-tests/fuzz/mutate/main.c $(MUTATE_OBJECTS) $B/libinternal.a
+	@echo '  LINK $@'
+	$(Q)$(CC) $(NVM_CFLAGS) -o $@ $^ $(LDFLAGS)
+$B/nvir_mutator.so: $(MUTATE_OBJECTS) $B/libinternal.a
+	@echo '  LINK $@'
+	$(Q)$(CC) $(NVM_CFLAGS) -shared -o $@ $^ $(LDFLAGS)
 $B/fuzz_%: runtime-tests/fuzz/fuzz_%.c runtime-tests/fuzz/main.c $(FUZZ_HEADERS) $B/libinternal.a
 	@echo '  LINK $@'
 	$(Q)$(CC) $(NVM_CFLAGS) $(FUZZ_ENGINE) -o $@ $< $(if $(FUZZ_ENGINE),,runtime-tests/fuzz/main.c) \
@@ -573,4 +585,4 @@ dist:
 clean:
 	rm -rf build
 
--include $(LIBRARY_OBJECTS:.o=.d) $(DRIVER_OBJECTS:.o=.d) $(COMPAT_OBJECTS:.o=.d) $(wildcard $B/unit/*.d $G/bin/*.d)
+-include $(LIBRARY_OBJECTS:.o=.d) $(MUTATE_OBJECTS:.o=.d) $(DRIVER_OBJECTS:.o=.d) $(COMPAT_OBJECTS:.o=.d) $(wildcard $B/unit/*.d $G/bin/*.d)

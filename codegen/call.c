@@ -293,7 +293,8 @@ void call_lower(struct lower *l, const struct nvm_inst *i) {
       return;
     }
     if (reflect_is_callee(l->module, c.callee)) {
-      intrinsic_lower_reflect(l, i);
+      if (reflect_is_call(l->f, i)) intrinsic_lower_reflect(l, i);
+      else report_refuse(l, "a call of __nvvm_reflect", "its type is not that of the declaration");
       return;
     }
     if (function_is_kernel(f)) {

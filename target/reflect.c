@@ -4,15 +4,26 @@
 #include "ir/intrinsic.h"
 #include "ir/module_flags.h"
 
-enum { MAX_STEPS = 64 }; /* from an address to its variable; unreachable code may have cycles */
+enum {
+  MAX_STEPS = 64, /* from an address to its variable; unreachable code may have cycles */
+  MAX_RESULT_BITS = 64,
+};
 
 bool reflect_is_callee(const struct nvm_module *m, struct nvm_value callee) {
   if (value_kind(callee) != VALUE_FUNCTION) return false;
   const struct nvm_function *f = module_function(m, callee);
   if (f->intrinsic) return f->intrinsic == INTRINSIC_nvvm_reflect;
   struct nvm_text name = module_text(m, f->symbol.name);
-  return function_is_declaration(f) &&
+  uint32_t bits = type_scalar_bits(&m->types, function_result_type(f));
+  return function_is_declaration(f) && function_arg_count(f) == 1 &&
+         type_is_int(&m->types, function_result_type(f)) && bits <= MAX_RESULT_BITS &&
          (text_is(name, "__nvvm_reflect") || text_is(name, "__nvvm_reflect_ocl"));
+}
+
+bool reflect_is_call(const struct nvm_function *f, const struct nvm_inst *i) {
+  const struct nvm_function *callee = call_function(f, i);
+  return callee && reflect_is_callee(f->module, call_callee(f, i)) &&
+         type_equal(call_site_of(f, i)->function_type, callee->type);
 }
 
 /* llvm.nvvm.ptr.constant.to.gen and similar intrinsics, which older front ends emit as casts. */

@@ -6,8 +6,11 @@
 #include "ir/function.h"
 #include "target/target.h"
 
-/* Whether the callee is __nvvm_reflect, __nvvm_reflect_ocl or llvm.nvvm.reflect. */
+/* Whether the callee is llvm.nvvm.reflect, or a declaration of __nvvm_reflect or __nvvm_reflect_ocl
+ * that takes one argument and returns an integer. */
 bool reflect_is_callee(const struct nvm_module *m, struct nvm_value callee);
+/* Whether i calls such a function as it is declared. */
+bool reflect_is_call(const struct nvm_function *f, const struct nvm_inst *i);
 /* The variable that an address refers to, through casts and offsets of zero; VALUE_NULL: none. */
 struct nvm_value reflect_variable(const struct nvm_function *f, struct nvm_value address);
 /* The constant string that an address operand refers to, without its NULs; false: none. */

@@ -24,9 +24,9 @@ enum nvm_status reflect_run(struct nvm_function *f, struct pass_env *env, bool *
     FOR_EACH_INST (f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
       struct nvm_text query;
-      if (inst->op != OP_CALL || !reflect_is_callee(f->module, call_callee(f, inst))) continue;
+      if (!reflect_is_call(f, inst)) continue;
       if (!r.to && !rewrite_init(&r, f, env->arena)) return NVM_OUT_OF_MEMORY;
-      if (call_arg_count(f, inst) == 1 && reflect_string(f, inst_operand(f, inst, 0), &query))
+      if (reflect_string(f, inst_operand(f, inst, 0), &query))
         rewrite_set(&r, i, const_int(f->module, inst->type, reflect_answer(env->target, f, query)));
       else
         remark(env, REMARK_MISSED, f, i, "NotConstant",

@@ -69,6 +69,8 @@ static void fill(struct instance *c, struct nvm_type type, uint64_t index, bool 
     for (uint32_t i = 0; i < info->count; i++)
       fill(c, type_member(t, type, i), is_scalar ? index + i : index, is_scalar,
            at + layout_member_offset(l, t, type, i), depth + 1);
+  } else if (kind == TY_VECTOR && type_scalar_bits(t, info->element) % 8 != 0) { /* packed bits */
+    put(at, 0x5, layout_store_size(l, t, type));
   } else if (kind == TY_ARRAY || kind == TY_VECTOR) {
     uint64_t step = layout_alloc_size(l, t, info->element);
     for (uint64_t i = 0; i < info->count; i++)

@@ -1,0 +1,192 @@
+/* Parses a module, makes mutations, prints it; cross-over by linking. */
+#include "mutate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/link.h"
+#include "frontend/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "mutator.h"
+
+enum { MEMORY_LIMIT = 256 << 20, TRIES = 4 };
+
+/* The one that breaks a rule on purpose comes last. Weight: how often, out of the sum. */
+static const struct {
+  const char *name;
+  mutation *make;
+  uint32_t weight;
+} mutations[] = {
+    {"operand", mutate_operand, 8},     {"opcode", mutate_opcode, 5},
+    {"flags", mutate_flags, 3},         {"access", mutate_access, 3},
+    {"insert", mutate_insert, 10},      {"remove", mutate_remove, 4},
+    {"move", mutate_move, 3},           {"width", mutate_width, 3},
+    {"lanes", mutate_lanes, 2},         {"hints", mutate_hints, 3},
+    {"branch", mutate_branch, 5},       {"loop", mutate_loop, 6},
+    {"exit", mutate_exit, 2},           {"switch", mutate_switch, 3},
+    {"intrinsic", mutate_intrinsic, 5}, {"atomic", mutate_atomic, 2},
+    {"call", mutate_call, 3},           {"splice", mutate_splice, 5},
+    {"rule", mutate_rule, 1},
+};
+enum { COUNT = sizeof mutations / sizeof *mutations, RULE = COUNT - 1 };
+
+const char *mutate_name(int k) { return k >= 0 && k < COUNT ? mutations[k].name : NULL; }
+
+static int pick_mutation(struct mutator *m) {
+  uint64_t sum = 0;
+  for (int k = 0; k < COUNT; k++) sum += mutations[k].weight;
+  uint64_t at = below(m, sum);
+  int k = 0;
+  while (at >= mutations[k].weight) at -= mutations[k++].weight;
+  return k;
+}
+
+/* ---- Text ---- */
+
+/* NULL: not a valid module. */
+static struct nvm_module *parse(const char *text, size_t size) {
+  struct nvm_module *m = module_create(nvm_default_allocator, MEMORY_LIMIT);
+  struct diag_sink sink;
+  if (!m) return NULL;
+  diag_sink_init(&sink, &m->arena, 1);
+  char *copy = arena_alloc(&m->arena, size + 1);
+  if (copy) {
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    if (parse_module(m, copy, size, "", 0, &sink) == NVM_OK &&
+        verify_module(m, &sink, 0) == NVM_OK) {
+      m->source_filename = (struct nvm_str){0};
+      return m;
+    }
+  }
+  module_destroy(m);
+  return NULL;
+}
+
+/* The first line `; fuzz: …`, kept or replaced. */
+static void print_options(struct mutator *m, const char *text, size_t size, struct textbuf *out) {
+  static const char begin[] = "; fuzz:";
+  static const char *const words[] = {" -O0",
+                                      " -O1 --verify-each",
+                                      " -O2 --verify-each",
+                                      " -O3 --knob=vectorizer-min-trip-count=2",
+                                      " --passes=sroa,mem2reg,loop-simplify,lcssa,loop-unroll,gvn",
+                                      " --passes=combine,sccp,simplifycfg,loop-vectorize",
+                                      " -O2 --knob=force-vector-width=4",
+                                      " -Ofc=max"};
+  const char *end = memchr(text, '\n', size);
+  bool has_line = end && size > strlen(begin) && memcmp(text, begin, strlen(begin)) == 0;
+  if (has_line && !once_in(m, 12)) {
+    textbuf_write(out, text, (size_t)(end - text) + 1);
+  } else if (has_line || once_in(m, 12)) {
+    textbuf_puts(out, begin);
+    textbuf_puts(out, words[below(m, sizeof words / sizeof *words)]);
+    textbuf_puts(out, "\n");
+  }
+}
+
+/* The module's text in `out`; 0 if it is invalid (`checked`) or too long. */
+static size_t print(struct mutator *m, const char *text, size_t size, char *out, size_t room,
+                    bool checked) {
+  struct diag_sink sink;
+  struct textbuf buffer;
+  diag_sink_init(&sink, &m->m->arena, 1);
+  textbuf_init(&buffer, &m->m->arena);
+  if (checked && verify_module(m->m, &sink, 0) != NVM_OK) return 0;
+  print_options(m, text, size, &buffer);
+  if (print_module(m->m, &buffer) != NVM_OK || buffer.length > room) return 0;
+  memcpy(out, buffer.bytes, buffer.length);
+  return buffer.length;
+}
+
+/* ---- One module ---- */
+
+/* One try: 0 if a mutation found no place, or the verifier refuses the result. */
+static size_t try_once(struct random *r, const char *text, size_t size, char *out, size_t room,
+                       int only) {
+  struct mutator m = {.m = parse(text, size), .random = *r};
+  if (!m.m) return 0;
+  size_t length = 0;
+  bool checked = true, made = false;
+  for (uint64_t left = only == MUTATE_ANY ? 1 + below(&m, 4) : 1; left > 0 && checked; left--) {
+    int k = only == MUTATE_ANY ? pick_mutation(&m) : only;
+    if (!mutator_begin(&m)) break;
+    bool done = mutations[k].make(&m);
+    made |= done;
+    if (done && k == RULE) checked = false;
+  }
+  if (made && !m.m->arena.failed) length = print(&m, text, size, out, room, checked);
+  *r = m.random;
+  module_destroy(m.m);
+  return length;
+}
+
+size_t mutate_text(const char *text, size_t size, char *out, size_t room, uint64_t seed, int only) {
+  struct random r = {seed};
+  size_t length = 0;
+  for (int tries = 0; tries < TRIES && length == 0; tries++)
+    length = try_once(&r, text, size, out, room, only);
+  return length;
+}
+
+/* ---- Two modules ---- */
+
+/* Renames the definitions of `from` whose names are taken in `into`. */
+static bool rename_definitions(const struct nvm_module *into, struct nvm_module *from) {
+  uint32_t count = from->symbol_order.count;
+  for (uint32_t i = 0; i < count; i++) {
+    struct nvm_value symbol = from->symbol_order.data[i];
+    if (value_is_none(symbol) || module_symbol(from, symbol)->declared_only) continue;
+    struct nvm_text name = module_text(from, module_symbol(from, symbol)->name);
+    struct nvm_str taken = strtab_find(&into->strings, name.bytes, name.length);
+    if (!taken.index || value_is_none(module_find_symbol(into, taken))) continue;
+    char text[200];
+    int length = snprintf(text, sizeof text, "%.*s.x%u",
+                          (int)(name.length < 150 ? name.length : 150), name.bytes, i);
+    struct nvm_str fresh = strtab_intern(&from->strings, text, (size_t)length);
+    if (!value_is_none(module_find_symbol(from, fresh)) ||
+        !module_rename_symbol(from, symbol, fresh))
+      return false;
+  }
+  return true;
+}
+
+/* Copies blocks of functions from number `first` on; half of the time these become declarations. */
+static bool splice_linked(struct mutator *m, uint32_t first) {
+  bool made = false;
+  uint32_t count = m->m->functions.count;
+  if (count == first) return false;
+  for (uint64_t left = 1 + below(m, 3); left > 0; left--) {
+    if (!mutator_begin(m)) return made;
+    const struct nvm_function *from = m->m->functions.data[first + below(m, count - first)];
+    made |= !function_is_declaration(from) && splice_block(m, from);
+  }
+  if (once_in(m, 2)) return made;
+  for (uint32_t i = first; i < count; i++) {
+    struct nvm_function *f = m->m->functions.data[i];
+    if (function_is_declaration(f)) continue;
+    function_drop_body(f);
+    f->symbol.linkage = LINK_EXTERNAL;
+    f->symbol.comdat = 0;
+  }
+  return made;
+}
+
+size_t mutate_cross(const char *text, size_t size, const char *other, size_t other_size, char *out,
+                    size_t room, uint64_t seed) {
+  struct mutator m = {.m = parse(text, size), .random = {seed}};
+  struct nvm_module *from = m.m ? parse(other, other_size) : NULL;
+  size_t length = 0;
+  if (from) {
+    struct diag_sink sink;
+    diag_sink_init(&sink, &m.m->arena, 1);
+    uint32_t first = m.m->functions.count;
+    if (rename_definitions(m.m, from) && link_modules(m.m, from, false, &sink) == NVM_OK &&
+        splice_linked(&m, first) && !m.m->arena.failed)
+      length = print(&m, text, size, out, room, true);
+    module_destroy(from);
+  }
+  if (m.m) module_destroy(m.m);
+  return length;
+}

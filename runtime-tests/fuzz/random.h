@@ -1,0 +1,21 @@
+/* Random numbers that depend on a seed only: Knuth's linear congruential generator (MMIX), of which
+ * the high bits are used. */
+#ifndef NVM_FUZZ_RANDOM_H
+#define NVM_FUZZ_RANDOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct random {
+  uint64_t state;
+};
+
+/* A number below n; 0 if n is 0. */
+static inline uint64_t random_below(struct random *r, uint64_t n) {
+  r->state = r->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return n == 0 ? 0 : (r->state >> 33) % n;
+}
+/* True once in n times. */
+static inline bool random_once_in(struct random *r, uint64_t n) { return random_below(r, n) == 0; }
+
+#endif
