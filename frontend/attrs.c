@@ -34,7 +34,8 @@ void attrs_flag(struct parser *p, const struct token *t) {
   push(p, (struct nvm_attr){.id = (uint16_t)t->number, .payload = ATTR_FLAG});
 }
 
-uint8_t attrs_log2(uint64_t bytes) {
+/* log2 + 1 of a power of two, 0 of 0. */
+static uint8_t log2_of(uint64_t bytes) {
   uint8_t log2 = 0;
   while (log2 < 63 && bytes >> log2 > 1) log2++;
   return bytes ? log2 + 1 : 0;
@@ -47,7 +48,7 @@ bool attrs_alignment(struct parser *p, const struct token *t, uint32_t *log2_plu
            report_copy(p, p->text + t->begin, t->length), NULL, NULL);
     return false;
   }
-  *log2_plus_1 = attrs_log2(n);
+  *log2_plus_1 = log2_of(n);
   return true;
 }
 
@@ -56,7 +57,7 @@ uint8_t attrs_take_alignment(struct parser *p) {
   uint8_t log2 = 0;
   for (uint32_t i = 0; i < p->attributes.count; i++) {
     struct nvm_attr a = p->attributes.data[i];
-    if (a.id == ATTR_ALIGN && a.payload == ATTR_INT) log2 = attrs_log2(a.number);
+    if (a.id == ATTR_ALIGN && a.payload == ATTR_INT) log2 = log2_of(a.number);
     else p->attributes.data[kept++] = a;
   }
   p->attributes.count = kept;
@@ -190,7 +191,7 @@ static void align_function(struct parser *p, struct nvm_function *f) {
     if (a->payload != ATTR_GROUP_REFERENCE) continue;
     const struct attribute_group *g = find_group(p, (uint32_t)a->number);
     const struct nvm_attr *align = g ? attrset_find(t, g->set, ATTR_ALIGN) : NULL;
-    if (align) f->align_log2 = attrs_log2(align->number);
+    if (align) f->align_log2 = log2_of(align->number);
   }
 }
 

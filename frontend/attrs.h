@@ -19,8 +19,6 @@ struct nvm_attrset attrs_close(struct parser *p, struct nvm_type pointee);
 /* `attributes #0 = {…}`; at the end, references to groups are replaced. */
 void attrs_define_group(struct parser *p, const struct token *t);
 void attrs_finish(struct parser *p);
-/* log2 + 1 of a power of two, 0 of 0. */
-uint8_t attrs_log2(uint64_t bytes);
 /* Takes `align N` out of the attributes read so far: its log2 + 1, or 0 if there is none. Among
  * those of a function it is its own alignment. Among those of a variable, where no comma precedes
  * it, it has no meaning. */

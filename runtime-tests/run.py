@@ -603,6 +603,13 @@ def step_fuzz():
     return Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
 
 
+def step_mutate():
+    """the mutator of fuzz targets: every mutation is made, the verifier accepts its results, seeds decide them"""
+    if not make("default", "build/mutate", "build/nvir_mutator.so"):
+        return Count(failed=1)
+    return run_counted("mutate", "runtime-tests/fuzz/check_mutate.py", 300)
+
+
 def step_oss_fuzz():
     """oss-fuzz/build.sh: every target with dictionary, options and seeds, and each runs (without Docker)"""
     finder = subprocess.run(["tools/find-libfuzzer.sh"], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -700,7 +707,7 @@ STEPS = {
     "check-asan": step_check_asan, "samples": step_samples, "intrinsics": step_intrinsics,
     "recipes": step_recipes, "bitcode": step_bitcode, "math": step_math, "libnvvm": step_libnvvm, "editors": step_editors, "explain": step_explain,
     "reference": step_reference, "progress": step_progress, "course": step_course, "lsp": step_lsp, "serve": step_serve, "wasm": step_wasm,
-    "fuzz": step_fuzz, "oss-fuzz": step_oss_fuzz,
+    "mutate": step_mutate, "fuzz": step_fuzz, "oss-fuzz": step_oss_fuzz,
     "fuzz-diff": step_fuzz_diff, "fuzz-cuda": step_fuzz_cuda, "prove-passes": step_prove_passes,
 }
 

@@ -1,8 +1,7 @@
 /* Mutations that add calls, atomic operations, and copies of blocks of this or another function. */
 #include "mutator.h"
 
-/* Whether the results of the block's instruction can be given up for another value, and its operands
- * for others: not metadata, tokens, labels. */
+/* Whether an instruction can be copied with other operands: not those of metadata and tokens. */
 static bool is_copyable(const struct nvm_function *f, const struct nvm_inst *i) {
   if (op_is_terminator((enum op)i->op) || i->op == OP_PHI || i->op == OP_DBG_RECORD) return false;
   if (i->op == OP_CALL && i->flags & CALL_TAIL_MASK) return false;

@@ -1,5 +1,6 @@
-/* Mutations of control flow. Each splits a block at places that pick_inst() chose; values of the old
- * blocks are chosen before the first split, since the dominator tree does not know new blocks. */
+/* Mutations of control flow. Each splits a block at places that pick_inst() chose; values of the
+ * old blocks are chosen before the first split, since the dominator tree does not know new blocks.
+ */
 #include "mutator.h"
 
 /* Moves the instructions of a block from `at` on into a new block after it. The old block is left

@@ -304,7 +304,7 @@ static struct nvm_meta tuple(struct mutator *m, const struct nvm_meta *parts, ui
   return done ? meta_node(t, node, false) : (struct nvm_meta){0};
 }
 
-/* A distinct node that refers to itself, with one hint that has a number (most: above 0) or none. */
+/* A distinct node that refers to itself, with one hint; most > 0: the hint has a number. */
 static struct nvm_meta loop_node(struct mutator *m) {
   static const struct {
     const char *name;
