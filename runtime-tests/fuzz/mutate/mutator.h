@@ -47,8 +47,8 @@ struct nvm_value pick_constant(struct mutator *m, struct nvm_type type);
 /* An integer or float type, or a short vector of one. */
 struct nvm_type pick_type(struct mutator *m);
 
-/* Makes v an operand of an instruction from `at` on in its block that takes its type; else stores it,
- * if there is a pointer; else v stays without use. */
+/* Makes v an operand of an instruction from `at` on in its block that takes its type; else stores
+ * it, if there is a pointer; else v stays without use. */
 void use_value(struct mutator *m, struct nvm_value v, struct nvm_inst_id at);
 /* Replaces all uses of i. */
 void replace_uses(struct mutator *m, struct nvm_inst_id i, struct nvm_value v);
