@@ -117,6 +117,7 @@ function valueCard() {
   const finalLine = history.removed < 0 ? history.last : 0;
   const isLabel = LABEL.test(linesOf(func, state.text)[line - 1]);
   return [
+    finalLine ? null : removalSentence(history),
     isLabel ? blockFacts(finalLine) : instructionFacts(finalLine, line),
     section("Definition", lineList(state.text, [line], 1)),
     section(plural(uses.length, "use"), lineList(state.text, uses, 40)),
@@ -125,16 +126,20 @@ function valueCard() {
   ];
 }
 
+function removalSentence(history) {
+  const { func } = state;
+  return make("p", { class: "was-removed" }, `Removed by ${func.steps[history.removed].pass}, step ${history.removed}.`);
+}
+
 /* What the analyses know of the value in the final text. */
 function instructionFacts(finalLine, line) {
   const { func } = state;
   const definition = linesOf(func, state.text)[line - 1];
   if (definition.startsWith("define")) return make("p", { class: "kind" }, "Parameter of @" + func.name);
   const inst = finalLine ? instructionAt(func, finalLine) : null;
-  if (!inst) return make("p", { class: "kind" }, finalLine ? "No facts." : "Not in the final IR, so no facts are known.");
-  const note = inst.name && inst.name !== state.value ? [["In the final IR", inst.name]] : [];
+  if (!inst) return make("p", { class: "kind" }, finalLine ? "No facts." : "The facts that analyses know are those of the final IR.");
   return factList(
-    note.concat([
+    [
       ["Type", mono(inst.type)],
       ["Operation", [mono(inst.op), aboutEntry("ops", inst.op)]],
       ["Range", mono(inst.range)],
@@ -143,7 +148,7 @@ function instructionFacts(finalLine, line) {
       ["Scalar evolution", mono(inst.scev)],
       ["Registers", mono((inst.registers || []).join(" ") || "none: folded into its uses")],
       ["Live after it", plural(inst.live, "register")],
-    ])
+    ]
   );
 }
 
@@ -165,7 +170,7 @@ function bitsOf(bits) {
 function blockFacts(finalLine) {
   const { func } = state;
   const at = finalLine ? blockAt(func, finalLine) : -1;
-  if (at < 0) return make("p", { class: "kind" }, "Block; not in the final IR.");
+  if (at < 0) return make("p", { class: "kind" }, "A block.");
   const block = func.blocks[at];
   const name = (i) => (i < 0 ? "none" : blockLabel(func, i));
   const predecessors = func.blocks.map((other, i) => (other.successors.includes(at) ? i : -1)).filter((i) => i >= 0);
@@ -191,7 +196,8 @@ function historyList(history, line) {
   };
   if (history.made < 0) items.push(make("li", null, "In the input"));
   else add("Made by ", history.made, "was-added");
-  history.changed.slice(0, 30).forEach((step) => add("Changed by ", step, "was-changed"));
+  history.changed.slice(0, 30).forEach(({ step, isMoved, isChanged }) =>
+    add(isMoved && isChanged ? "Moved and changed by " : isMoved ? "Moved by " : "Changed by ", step, "was-changed"));
   if (history.removed >= 0) add("Removed by ", history.removed, "was-removed");
   else items.push(make("li", null, "Kept until the final IR, ",
     makeButton("line " + history.last, () => showLineOfText(func.final, history.last), { class: "line-link" })));
@@ -209,6 +215,17 @@ function remarkSection(finalLine) {
   if (!remarks.length) return null;
   return section("Remarks at its line", make("ul", { class: "plain" }, remarks.slice(0, 10).map((remark) =>
     make("li", null, make("span", { class: "tag " + remark.kind }, remark.pass), " ", remark.message))));
+}
+
+/* Shows how a line of a text was removed: the step that did it, and the card of its value. */
+function showRemoval(textIndex, line) {
+  const { func } = state;
+  const history = lineHistory(func, stepOfText(func, textIndex, true), line);
+  const at = changingSteps(func).find((change) => change.step === history.removed);
+  showPassLine(at.before, history.last);
+  showStep(at.step);
+  passesView.left.showLine(history.last);
+  chooseValue(definedName(linesOf(func, textIndex)[line - 1]), textIndex);
 }
 
 /* Shows a line of any text: the final IR and PTX in Code, others in Passes. */

@@ -1,14 +1,15 @@
 /* The Code tab: source, final IR and PTX side by side; a line of one marks its lines in the others. */
 
-const codeTab = { views: {}, shown: { source: true, ir: true, ptx: true }, file: -1 };
+const codeTab = { views: {}, shown: { source: true, ir: true, ptx: true }, file: -1, chooser: null, removed: null };
 
 function buildCode(panel) {
   const { func } = state;
   codeTab.file = firstFile(func);
   codeTab.frame = make("div", { class: "columns" });
+  codeTab.removed = make("section", { class: "removed-here", "aria-label": "Instructions that passes removed", hidden: true });
   panel.append(make("div", { class: "stack" },
     make("div", { class: "bar" }, make("h2", null, func.name, " ", make("small", null, codeSummary(func))), codeButtons()),
-    codeTab.frame));
+    codeTab.frame, codeTab.removed));
   fillCode();
 }
 
@@ -39,14 +40,16 @@ function codeButtons() {
 }
 
 function fileChooser() {
+  codeTab.chooser = null;
   const files = state.data.files.map((file, i) => [file.name, i]).filter(([, i]) => state.data.files[i].text);
   if (!files.length) return null;
   const options = [[state.data.file, -1]].concat(files).map(([name, i]) =>
     make("option", { value: i, selected: i === codeTab.file }, name));
-  return make("select", { "aria-label": "Source file", onchange: (event) => {
+  codeTab.chooser = make("select", { "aria-label": "Source file", onchange: (event) => {
     codeTab.file = +event.target.value;
     fillCode();
   } }, options);
+  return codeTab.chooser;
 }
 
 function fillCode() {
@@ -59,6 +62,8 @@ function fillCode() {
   });
   const views = Object.keys(codeTab.views).map((key) => codeTab.views[key]);
   replaceChildren(codeTab.frame, views.map((view) => view.element));
+  codeTab.removed.hidden = true;
+  if (codeTab.chooser) codeTab.chooser.value = codeTab.file;
   views.forEach((view) => view.setRows(view.initialRows));
   func.links = null;
   addJob(() => func === state.func && codeLinks(func));
@@ -71,7 +76,7 @@ function makeSourceView(func) {
   const text = file < 0 ? state.data.source : state.data.files[file].text;
   const name = file < 0 ? state.data.file : state.data.files[file].name;
   const view = new CodeView({ name: "Source", language: file < 0 && /\.(nvir|ll)$/.test(name) ? "ir" : "source",
-    title: name, onLine: (row) => linkFrom("source", row, true), onHover: (row) => linkFrom("source", row, false) });
+    title: name, onLine: (row) => (linkFrom("source", row, true), showRemoved(row.line)), onHover: (row) => linkFrom("source", row, false) });
   view.initialRows = text.split("\n").map((line, i) => ({ text: line, line: i + 1 }));
   addRemarkNotes(func, view.initialRows, name);
   return view;
@@ -186,6 +191,37 @@ function showPtxLine(line) {
   showInCode("ptx", line);
 }
 
-function showSourceLine(line) {
+/* Shows a line of a source file, by its index; −1: the input. */
+function showSourceLine(line, file) {
+  if (state.tab !== "code") showTab("code");
+  if (file !== codeTab.file) {
+    codeTab.file = file;
+    fillCode();
+  }
   showInCode("source", line);
+  showRemoved(line);
+}
+
+/* The instructions of the input that a source line became, as lines of the first text. */
+function inputOfSource(func, line) {
+  if (codeTab.file >= 0)
+    return func.input_lines.filter(([, file, source]) => file === codeTab.file && source === line).map(([input]) => input);
+  return Array.from(sourceOfInput(func).keys()).filter((input) => input && sourceOfInput(func)[input] === line);
+}
+
+/* Below the code: the instructions of a source line that are not in the final IR, each with the
+ * pass that removed it, the last first: the first passes remove what every input has. */
+function showRemoved(line) {
+  const { func } = state;
+  const first = func.steps[0].text;
+  const items = inputOfSource(func, line).map((input) => ({ input, history: lineHistory(func, 0, input) }))
+    .filter(({ history }) => history.removed >= 0)
+    .sort((a, b) => b.history.removed - a.history.removed)
+    .map(({ input, history }) => make("li", null,
+      make("span", { class: "mono" }, linesOf(func, first)[input - 1].trim().replace(/, ![\w.]+ !\d+/g, "")),
+      make("span", { class: "was-removed" }, "removed by "),
+      makeButton(`${func.steps[history.removed].pass}, step ${history.removed}`, () => showRemoval(first, input), { class: "line-link" })));
+  codeTab.removed.hidden = !items.length;
+  replaceChildren(codeTab.removed, make("h3", null, `Line ${line}: ${plural(items.length, "instruction")} of the input not in the final IR`),
+    make("ul", { class: "plain" }, items));
 }

@@ -20,10 +20,19 @@ function loopSection(func, costs, loop) {
   const inside = loop.inside ? ` inside loop ${loop.inside}` : "";
   return make("section", { class: "plan" },
     make("h2", null, `Loop ${loop.loop}${inside} `,
-      makeButton(`${loop.label || "loop"}, PTX ${first} to ${last}`, () => showInCode("ptx", first), { class: "line-link mono" })),
+      makeButton(`${loop.label || "loop"}, PTX ${first} to ${last}`, () => showInCode("ptx", first), { class: "line-link mono" }), ptxSource(func, first, last)),
     make("p", { class: "why" }, boundSummary(bound)),
     classTable(ofLoop(costs.classes, loop), bound),
     chainTable(func, ofLoop(costs.chains, loop), bound));
+}
+
+/* The first source line of a range of PTX. */
+function ptxSource(func, first, last) {
+  for (let line = first; line <= last; line++) {
+    const button = sourceButton(func, line);
+    if (button) return [", source line ", button];
+  }
+  return null;
 }
 
 /* What limits the loop, in sentences. */

@@ -100,12 +100,37 @@ function farthestPoint(forward, offset, d, a0, a1, b0, b1) {
 
 /* The difference of texts a and b of a function, cached:
  * ops: [{kind, left, right}] in order; kind: same, changed, added, removed; line indices, −1: none;
- * forward and backward: the corresponding line of the other text, −1: none. */
+ * forward and backward: the corresponding line of the other text, −1: none; these also pair the
+ * lines that the pass moved, which are one removed and one added line: `moved` has their ops. */
 function diffTexts(func, a, b) {
   const cache = func.diffCache || (func.diffCache = new Map());
   const key = a + ":" + b;
-  if (!cache.has(key)) cache.set(key, diffLines(linesOf(func, a), linesOf(func, b)));
+  if (!cache.has(key)) cache.set(key, pairMoved(diffLines(linesOf(func, a), linesOf(func, b)), linesOf(func, a), linesOf(func, b)));
   return cache.get(key);
+}
+
+/* Pairs each removed line with the added line that is the same instruction at another place: the
+ * one that defines the same value, or the only one with the same text. */
+function pairMoved(diff, left, right) {
+  const added = new Map();
+  const removed = new Map();
+  const note = (map, line, op) => {
+    const key = line.trim() && (definedName(line) || line);
+    if (key) map.set(key, map.has(key) ? null : op);
+  };
+  diff.ops.forEach((op) => {
+    if (op.kind === "added") note(added, right[op.right], op);
+    if (op.kind === "removed") note(removed, left[op.left], op);
+  });
+  diff.moved = new Set();
+  removed.forEach((from, key) => {
+    const to = added.get(key);
+    if (!from || !to) return;
+    diff.forward[from.left] = to.right;
+    diff.backward[to.right] = from.left;
+    diff.moved.add(from).add(to);
+  });
+  return diff;
 }
 
 function diffLines(left, right) {

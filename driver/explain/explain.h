@@ -53,6 +53,7 @@ struct explain_function {
   VEC(struct explain_step) steps;
   VEC(struct nvm_text) plans;
   struct textbuf remarks; /* JSON objects, separated by commas */
+  struct nvm_text input_lines; /* JSON: the array of that name */
   struct nvm_text graph;  /* JSON: the members `blocks` and `loops` */
   VEC(struct explain_inst) insts;
   VEC(struct explain_ptx) ptx;
@@ -130,6 +131,8 @@ int32_t explain_file(struct explain *e, struct nvm_text directory, struct nvm_te
 
 /* facts.c: blocks, loops and instructions of f as code generation gets it. */
 void explain_facts(struct explain *e, struct explain_function *x, const struct nvm_function *f);
+/* The lines of f's text that have a debug location: a JSON array of [line, file, source line]. */
+struct nvm_text explain_located_lines(struct explain *e, const struct nvm_function *f);
 
 /* ptx_lines.c: splits the PTX, whose comments say which instruction each line comes from, and
  * removes these comments. */

@@ -165,16 +165,26 @@ struct nvm_text facts_scev(struct facts *x, struct nvm_inst_id i) {
 
 /* ---- Instructions ---- */
 
-static void put_location(struct json_writer *w, struct facts *x, struct nvm_inst_id i) {
+struct location {
+  int32_t file;  /* index, or EXPLAIN_NONE */
+  uint64_t line; /* 0: unknown */
+};
+
+static struct location location_of(struct facts *x, struct nvm_inst_id i) {
   const struct nvm_module *m = x->f->module;
   struct nvm_meta at = x->f->locations.data[i.index];
   const struct meta_node *place = at.index ? meta_as_node(&m->metadata, at) : NULL;
   const struct meta_node *file = place ? debug_file(m, place) : NULL;
-  if (!file) return;
-  int32_t index =
-      explain_file(x->e, debug_text(m, file, "directory"), debug_text(m, file, "filename"));
-  if (index != EXPLAIN_NONE) json_number(w, "file", (uint64_t)index);
-  json_number(w, "source", debug_number(m, place, "line"));
+  if (!file) return (struct location){EXPLAIN_NONE, 0};
+  struct nvm_text directory = debug_text(m, file, "directory"),
+                  name = debug_text(m, file, "filename");
+  return (struct location){explain_file(x->e, directory, name), debug_number(m, place, "line")};
+}
+
+static void put_location(struct json_writer *w, struct facts *x, struct nvm_inst_id i) {
+  struct location at = location_of(x, i);
+  if (at.file != EXPLAIN_NONE) json_number(w, "file", (uint64_t)at.file);
+  if (at.line) json_number(w, "source", at.line);
 }
 
 static void put_known(struct json_writer *w, const char *key, struct nvm_text fact) {
@@ -312,20 +322,25 @@ static struct nvm_text graph(struct facts *x) {
 
 /* ---- All ---- */
 
+static bool compute_lines(struct facts *x) {
+  const struct nvm_function *f = x->f;
+  x->line = arena_alloc(&x->arena, f->insts.count * sizeof *x->line);
+  x->block_line = arena_alloc(&x->arena, f->blocks.count * sizeof *x->block_line);
+  return x->line && x->block_line && find_lines(x);
+}
+
 bool facts_compute(struct facts *x) {
   arena_init(&x->arena, nvm_default_allocator);
   const struct nvm_function *f = x->f;
   struct arena *a = &x->arena;
-  x->line = arena_alloc(a, f->insts.count * sizeof *x->line);
-  x->block_line = arena_alloc(a, f->blocks.count * sizeof *x->block_line);
   x->block_index = arena_alloc(a, f->blocks.count * sizeof *x->block_index);
   x->pressure.after = arena_alloc(a, f->insts.count * sizeof *x->pressure.after);
-  if (!x->line || !x->block_line || !x->block_index || !x->pressure.after) return false;
+  if (!x->block_index || !x->pressure.after) return false;
   memset(x->pressure.after, 0, f->insts.count * sizeof *x->pressure.after);
   memset(x->block_index, 0, f->blocks.count * sizeof *x->block_index);
   uint32_t count = 0;
   FOR_EACH_BLOCK (f, b) x->block_index[b.index] = count++;
-  if (!find_lines(x) || !dominance_compute(&x->dominance, f, a) ||
+  if (!compute_lines(x) || !dominance_compute(&x->dominance, f, a) ||
       !loops_compute(&x->loops, f, &x->dominance, a) ||
       !divergence_compute(&x->divergence, f, &x->dominance, &x->loops, a) ||
       !pressure_compute(&x->pressure, f, &x->dominance, a))
@@ -346,4 +361,27 @@ void explain_facts(struct explain *e, struct explain_function *out, const struct
     add_insts(&x, out);
   }
   facts_end(&x);
+}
+
+struct nvm_text explain_located_lines(struct explain *e, const struct nvm_function *f) {
+  struct facts x = {.e = e, .f = f};
+  struct textbuf lines;
+  struct json_writer w;
+  arena_init(&x.arena, nvm_default_allocator);
+  textbuf_init(&lines, &e->arena);
+  json_begin(&w, &lines, false);
+  json_array(&w);
+  if (compute_lines(&x)) {
+    FOR_EACH_BLOCK (f, b)
+      FOR_EACH_INST (f, b, i) {
+        struct location at = location_of(&x, i);
+        if (at.file == EXPLAIN_NONE || at.line == 0) continue;
+        json_array(&w);
+        json_unsigned(&w, x.line[i.index]), json_signed(&w, at.file), json_unsigned(&w, at.line);
+        json_array_end(&w);
+      }
+  }
+  json_array_end(&w);
+  facts_end(&x);
+  return text_in(&lines);
 }

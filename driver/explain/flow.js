@@ -46,16 +46,17 @@ function flowLegend() {
   return blockCounts(state.func) ? "stronger color: executed more often" : "stronger color: deeper in loops";
 }
 
-/* How often each block was executed, in warps; null without a run. */
+/* How often each block was executed, in warps; null without a run. −1: unknown, because no line of
+ * the PTX is the block's own. Copies for a phi are in a predecessor, and its branch may be too. */
 function blockCounts(func) {
   if (!func.run) return null;
   if (!func.blockCountCache) {
-    const counts = new Float64Array(func.blocks.length);
-    func.run.lines.forEach((line) => {
-      const ir = (func.ptx[line.line - 1] || {}).ir;
-      if (!ir || /^\s*@?!?%p\d+ bra|^\s*mov/.test(func.ptx[line.line - 1].text)) return;
-      const block = blockAt(func, ir);
-      if (block >= 0) counts[block] = Math.max(counts[block], line.warps);
+    const counts = new Float64Array(func.blocks.length).fill(-1);
+    func.ptx.forEach(({ text, ir }, i) => {
+      const block = ir && !/^\s*@?!?%p\d+ bra|^\s*mov/.test(text) ? blockAt(func, ir) : -1;
+      if (block < 0) return;
+      const line = countsAt(func, i + 1);
+      counts[block] = Math.max(counts[block], line ? line.warps : 0);
     });
     func.blockCountCache = counts;
   }
@@ -66,8 +67,8 @@ function blockCounts(func) {
 function blockShades(func) {
   const counts = blockCounts(func);
   if (counts) {
-    const most = Math.log2(1 + Math.max(...counts)) || 1;
-    return Array.from(counts, (count) => Math.log2(1 + count) / most);
+    const most = Math.log2(1 + Math.max(0, ...counts)) || 1;
+    return Array.from(counts, (count) => Math.log2(1 + Math.max(0, count)) / most);
   }
   const depths = func.blocks.map((block) => (block.loop < 0 ? 0 : func.loops[block.loop].depth));
   const most = Math.max(1, ...depths);
@@ -92,7 +93,7 @@ function blockLines(func, i) {
     }
   }
   const size = end - begin + (end - begin === 1 ? " inst" : " insts");
-  return { title: block.name, note: counts ? "× " + shortNumber(counts[i]) : size, lines };
+  return { title: block.name, note: counts && counts[i] >= 0 ? "× " + shortNumber(counts[i]) : size, lines };
 }
 
 function drawFlow() {

@@ -66,7 +66,7 @@ class CodeView {
     let longest = 0;
     let last = 0;
     rows.forEach((row) => {
-      longest = Math.max(longest, row.text.length);
+      longest = Math.max(longest, row.text.length + (row.note ? row.note.length + 4 : 0));
       last = Math.max(last, row.line || 0);
     });
     this.numberWidth = Math.max(2, String(last).length);
@@ -162,7 +162,7 @@ class CodeView {
       appendWord(element, word, this.wordClass(word, row, index, i, k), row.marks, at, k);
       at += word.text.length;
     });
-    if (row.note) element.append(make("span", { class: "note " + (row.noteKind || "") }, row.note));
+    if (row.note) element.append(make("span", { class: "note " + (row.noteKind || ""), title: row.note }, row.note));
     return element;
   }
 

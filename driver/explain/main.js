@@ -29,7 +29,7 @@ const SEARCH_MOST = 200;
 function buildHeader() {
   const { data } = state;
   document.title = data.file.split("/").pop() + " · nvmini explain";
-  const search = make("input", { type: "search", id: "search", placeholder: "Search IR, PTX, source", autocomplete: "off",
+  const search = make("input", { type: "search", id: "search", placeholder: "Search IR, PTX, source, %value", autocomplete: "off",
     "aria-label": "Search IR, PTX and source", role: "combobox", "aria-expanded": "false", "aria-controls": "hits",
     oninput: () => showHits(search.value), onkeydown: onSearchKey });
   replaceChildren(byId("top"),
@@ -51,22 +51,39 @@ function functionChooser() {
   } }, group("Kernels", data.functions.filter((func) => func.kernel)), group("Functions", data.functions.filter((func) => !func.kernel)));
 }
 
-/* Hits of a search in final IR, PTX and source: {where, line, text, open}. */
+/* Hits of a search in final IR, PTX, sources and passes, and a value that was removed:
+ * {where, line, text, open}; those with the query as a whole word come first. */
 function findHits(query) {
   const { func, data } = state;
   const needle = query.toLowerCase();
-  const hits = [];
+  const whole = new RegExp("(^|[^\\w.$%@-])" + needle.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "(?![\\w.$-])");
+  const hits = [[], []];
+  const note = (hit) => hits[whole.test(hit.text.toLowerCase()) ? 0 : 1].push(hit);
   const look = (where, lines, open) => lines.forEach((text, i) => {
-    if (hits.length < SEARCH_MOST && text.toLowerCase().includes(needle)) hits.push({ where, line: i + 1, text: text.trim(), open });
+    if (text.toLowerCase().includes(needle)) note({ where, line: i + 1, text: text.trim(), open });
   });
-  look("IR", linesOf(func, func.final), showFinalLine);
+  look("final IR", linesOf(func, func.final), showFinalLine);
   look("PTX", func.ptx.map((line) => line.text), (line) => showInCode("ptx", line));
-  look("source", data.source.split("\n"), showSourceLine);
-  func.steps.forEach((step, i) => {
-    if (hits.length < SEARCH_MOST && step.pass.includes(needle) && changingSteps(func).some((change) => change.step === i))
-      hits.push({ where: "pass", line: i, text: step.pass, open: showStep });
+  data.files.forEach((file, i) => look("source", file.text.split("\n"), (line) => showSourceLine(line, i)));
+  look("input", data.source.split("\n"), (line) => showSourceLine(line, -1));
+  changingSteps(func).forEach(({ step }) => {
+    const { pass } = func.steps[step];
+    if (pass.includes(needle)) note({ where: "pass", line: step, text: pass, open: showStep });
   });
-  return hits;
+  return removedHits(query).concat(hits[0], hits[1]).slice(0, SEARCH_MOST);
+}
+
+/* The value of that name, with or without %, if the final IR does not define it. */
+function removedHits(query) {
+  const { func } = state;
+  const name = query[0] === "%" ? query : "%" + query;
+  if (indexText(func, func.final).definitions.has(name)) return [];
+  const defining = new Set();
+  func.lines.forEach((line, k) => definedName(line) === name && defining.add(k));
+  const text = defining.size ? func.texts.findLastIndex((lines) => lines.some((k) => defining.has(k))) : -1;
+  if (text < 0) return [];
+  const line = func.texts[text].findIndex((k) => defining.has(k)) + 1;
+  return [{ where: "removed", line, text: linesOf(func, text)[line - 1].trim(), open: () => showRemoval(text, line) }];
 }
 
 function showHits(query) {
@@ -81,6 +98,7 @@ function showHits(query) {
     } }, make("span", { class: "tag" }, hit.where), make("span", { class: "number" }, String(hit.line)), make("span", { class: "mono" }, hit.text))));
   if (!hits.length) list.append(make("li", { class: "faint" }, "No hits."));
   list.hits = hits;
+  list.scrollTop = 0;
 }
 
 function openHit(hit) {
@@ -188,7 +206,7 @@ function onPageKey(event) {
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "range") return;
   const actions = { "?": showHelp, "/": () => byId("search").focus(), f: () => byId("chooser").focus(), Escape: closeCard,
     "[": () => stepToChange(-1), "]": () => stepToChange(1), n: () => showTraceStep(runView.at + 1), p: () => showTraceStep(runView.at - 1) };
-  const number = "1234567".indexOf(event.key);
+  const number = "12345678".indexOf(event.key);
   if (event.key.length === 1 && number >= 0) showTab(TABS[number].id);
   else if (actions[event.key] && !byId("help").open) actions[event.key]();
   else return;

@@ -82,7 +82,7 @@ function stepItem(step, change) {
     id: "step-" + step,
     class: change || step === 0 ? "" : "faint",
     onclick: () => showStep(step),
-  }, make("span", { class: "number" }, String(step)), make("span", { class: "name" }, name), counts);
+  }, make("span", { class: "number" }, String(step)), make("span", { class: "name", title: name }, name), counts);
   return { element, step, change, counts };
 }
 
@@ -247,10 +247,17 @@ function pairedRows(diff, before, after) {
     const kind = op.kind === "same" ? "" : op.kind;
     const leftKind = kind === "changed" ? "removed" : kind;
     const rightKind = kind === "changed" ? "added" : kind;
-    left.push(op.left < 0 ? filler() : { text: a[op.left], line: op.left + 1, kind: leftKind, marks: marks.left });
-    right.push(op.right < 0 ? filler() : { text: b[op.right], line: op.right + 1, kind: rightKind, marks: marks.right });
+    const note = moveNote(diff, op);
+    left.push(op.left < 0 ? filler() : { text: a[op.left], line: op.left + 1, kind: leftKind, marks: marks.left, note });
+    right.push(op.right < 0 ? filler() : { text: b[op.right], line: op.right + 1, kind: rightKind, marks: marks.right, note });
   });
   return { left, right };
+}
+
+/* Where the other half of a moved line is. */
+function moveNote(diff, op) {
+  if (!diff.moved.has(op)) return "";
+  return op.kind === "removed" ? "moved to line " + (diff.forward[op.left] + 1) : "moved from line " + (diff.backward[op.right] + 1);
 }
 
 /* Rows of one column: of a run of changes, what was removed comes before what was added. */
@@ -266,8 +273,8 @@ function unifiedRows(diff, before, after) {
       return;
     }
     const marks = op.kind === "changed" ? wordMarks(a[op.left], b[op.right]) : {};
-    if (op.left >= 0) rows.push({ text: a[op.left], line: op.left + 1, kind: "removed", marks: marks.left, textIndex: before });
-    if (op.right >= 0) added.push({ text: b[op.right], line: op.right + 1, kind: "added", marks: marks.right, textIndex: after });
+    if (op.left >= 0) rows.push({ text: a[op.left], line: op.left + 1, kind: "removed", marks: marks.left, textIndex: before, note: moveNote(diff, op) });
+    if (op.right >= 0) added.push({ text: b[op.right], line: op.right + 1, kind: "added", marks: marks.right, textIndex: after, note: moveNote(diff, op) });
   });
   return rows.concat(added);
 }

@@ -34,14 +34,15 @@ function buildPlans(panel) {
   const { func } = state;
   const stack = make("div", { class: "page" });
   if (!func.plans.length) stack.append(make("p", { class: "empty" }, "The loop vectorizer considered no loop of this function."));
-  func.plans.forEach((text) => stack.append(planSection(text)));
+  func.plans.forEach((text) => stack.append(planSection(func, text)));
   panel.append(stack);
 }
 
-function planSection(text) {
+function planSection(func, text) {
   const prices = parsePrices(text);
   const title = text.split("\n")[0].replace(/ in function .*/, "");
-  const parts = [make("h2", null, title)];
+  const header = /^Loop ir-bb<(%.*)>$/.exec(title);
+  const parts = [make("h2", null, title, " ", header ? blockSource(func, header[1]) : null)];
   if (prices.rows.length) parts.push(priceSummary(prices), priceTable(prices));
   text.split(/\n(?=VPlan )/).slice(1).forEach((plan) => {
     const body = plan.replace(/\nCosts for[\s\S]*$/, "");
@@ -53,7 +54,21 @@ function planSection(text) {
   return make("section", { class: "plan" }, parts);
 }
 
-/* Why the winner won, in a sentence. */
+/* A button to the source line of a block: that of its first instruction with one. */
+function blockSource(func, name) {
+  const text = func.texts.findIndex((_, i) => indexText(func, i).definitions.has(name));
+  if (text < 0) return null;
+  const lines = linesOf(func, text);
+  const step = stepOfText(func, text, true);
+  for (let line = indexText(func, text).definitions.get(name) + 1; line <= lines.length && lines[line - 1].trim(); line++) {
+    const history = lineHistory(func, step, line);
+    const place = history.made < 0 ? sourceOfInputLine(func, history.first) : null;
+    if (place) return makeButton(`line ${place.line} of ${place.name}`, () => showSourceLine(place.line, place.file), { class: "line-link" });
+  }
+  return null;
+}
+
+/* Why the winner won, in sentences. */
 function priceSummary(prices) {
   const winner = prices.rows.find((row) => row.isChosen);
   if (!winner) return make("p", null, "No factor was chosen.");
@@ -64,8 +79,20 @@ function priceSummary(prices) {
   return make("p", { class: "why" },
     `Factor ${winner.vf} with interleave count ${winner.uf}: ${winner.perIteration} issue slots per iteration` +
     (gain ? `, ${gain} times fewer than the scalar loop's ${scalar.perIteration}` : "") +
-    (tie ? `; factor ${tie.vf} with interleave count ${tie.uf} costs the same, and of equal costs the larger factor is chosen` : nextBest(others)) + ".");
+    (tie ? `; factor ${tie.vf} with interleave count ${tie.uf} costs the same, and of equal costs the larger factor is chosen` : nextBest(others)) + "." + boundSentence(winner, scalar));
 }
+
+/* What an iteration of the winner and of the scalar loop consists of. */
+function boundSentence(winner, scalar) {
+  if (!scalar || [winner, scalar].some((row) => !row.cells["issue slots"] || !row.cells.latency)) return "";
+  const bound = (row) => (+row.cells["issue slots"] >= +row.cells.latency ? `${row.cells["issue slots"]} issue slots` :
+    `${row.cells.latency} slots of latency, more than the ${row.cells["issue slots"]} issued`);
+  return ` One pass through the vector loop executes ${winner.vf * winner.uf} iterations in ${bound(winner)}; a scalar iteration takes ${bound(scalar)}.`;
+}
+
+const PRICE_MEANING = "The larger of issue slots and latency (of loads, in issue slots, shared by the resident warps) is the time " +
+  "of one pass through the loop, which executes factor times count iterations. The last number is the mean over all iterations, with those " +
+  "left to the scalar loop and with the issue slots of the run-time checks.";
 
 function nextBest(others) {
   const next = others.reduce((best, row) => (!best || row.perIteration < best.perIteration ? row : best), null);
@@ -75,6 +102,10 @@ function nextBest(others) {
 function priceTable(prices) {
   const most = Math.max(...prices.rows.map((row) => row.perIteration || 0));
   const head = ["Factor", "Interleave count", ...prices.names, "issue slots per iteration", ""];
+  return [priceRows(prices, most, head), make("p", { class: "faint why" }, PRICE_MEANING)];
+}
+
+function priceRows(prices, most, head) {
   return make("table", { class: "prices" },
     make("caption", null, `Estimated cost for ${prices.iterations} iterations`),
     make("thead", null, make("tr", null, head.map((name) => make("th", { scope: "col" }, name)))),

@@ -229,6 +229,7 @@ static void record_text(struct explain *e, struct nvm_function *f, const char *i
   if (!x) return;
   if (x->steps.count == 0) add_step(e, x, text_of(if_new), 0);
   name_values(e, x, f);
+  if (x->texts.count == 0) x->input_lines = explain_located_lines(e, f);
   add_text(e, x, text_of_function(e, f));
   restore_blocks(e, f, false);
 }

@@ -50,11 +50,5 @@ function sourceLineOf(remark) {
 }
 
 function showRemark(remark) {
-  showTab("code");
-  const file = fileOf(remark);
-  if (file !== codeTab.file) {
-    codeTab.file = file;
-    fillCode();
-  }
-  showSourceLine(remark.line);
+  showSourceLine(remark.line, fileOf(remark));
 }

@@ -9,7 +9,8 @@ function buildRun(panel) {
   runView.code = null;
   if (!func.run) {
     panel.append(make("div", { class: "page" }, make("p", { class: "empty" },
-      "No launch was executed for this function. Give ", make("code", null, "--run"), " to ", make("code", null, "nvmini explain"), ".")));
+      "No launch was executed for this function. Describe one with ", ["--kernel", "--grid", "--block", "--arg"].map((option, i) =>
+        [i ? ", " : "", make("code", null, option)]), " of ", make("code", null, "nvmini explain"), ".")));
     return;
   }
   runView.code = new CodeView({ name: "PTX with counts", language: "ptx", textIndex: PTX_TEXT, title: "PTX", columns: runColumns(func),
@@ -61,10 +62,15 @@ function runColumns(func) {
   return columns.filter(isUsed); /* a column without a count would only take space */
 }
 
-/* More than twice the sectors that the bytes need, and more than one for each access of a warp:
- * no access can move less than a sector. */
+/* The fewest sectors that hold the bytes: no access of a warp moves less than one. */
+function neededSectors(counts) {
+  return Math.max(counts.warps, counts.bytes / SECTOR_BYTES);
+}
+
+/* Bytes without gaps that do not begin at a sector are in one sector more than they need; an access
+ * that moves more than that has gaps between its threads. */
 function isUncoalesced(counts) {
-  return counts.sectors > (2 * counts.bytes) / SECTOR_BYTES && counts.sectors > counts.warps;
+  return counts.sectors > neededSectors(counts) + counts.warps;
 }
 
 function findingsOf(func) {
@@ -74,8 +80,8 @@ function findingsOf(func) {
   if (func.run.finding) items.push(make("li", { class: "finding" }, func.run.finding));
   func.run.lines.forEach((counts) => {
     if (counts.bytes && isUncoalesced(counts)) {
-      const times = (counts.sectors * SECTOR_BYTES) / counts.bytes;
-      add(counts.line, "uncoalesced", `moves ${times.toFixed(1)} times the bytes that it needs`);
+      const [moved, needed] = [counts.sectors, neededSectors(counts)].map((count) => perWarp(counts, count));
+      add(counts.line, "uncoalesced", `${opcodeOfLine(func, counts.line)} moves ${moved} sectors a warp, ${needed} would hold its bytes`);
     }
     if (counts.conflicts) add(counts.line, "bank conflicts", `${formatNumber(counts.conflicts)} in ${formatNumber(counts.warps)} executions`);
     if (counts.diverged) add(counts.line, "divergent", `diverged in ${formatNumber(counts.diverged)} of ${formatNumber(counts.warps)} executions`);
@@ -84,9 +90,14 @@ function findingsOf(func) {
   return section("Findings", make("ul", { class: "plain findings" }, items.slice(0, 100)));
 }
 
-/* The opcode of a line of PTX, without its guard. */
-function opcodeOf(line) {
-  return line.trim().replace(/^@!?\S+\s+/, "").split(/\s/)[0];
+/* The opcode of a line of PTX with its modifiers, without its guard. */
+function opcodeOfLine(func, line) {
+  const entry = func.ptx[line - 1];
+  return entry ? entry.text.trim().replace(/^@!?\S+\s+/, "").split(/\s/)[0] : "";
+}
+
+function perWarp(counts, count) {
+  return (count / counts.warps).toFixed(1);
 }
 
 /* A text with dots that may continue on the next line after each of them. */
@@ -97,27 +108,58 @@ function breakable(text) {
 /* A table of accesses: `rows` are [counts, cell…], `head` names the cells. */
 function tableOfAccesses(func, caption, head, rows) {
   if (!rows.length) return null;
-  return simpleTable(caption, ["Line", "PTX", ...head], rows.slice(0, 12).map(([counts, ...cells]) => {
-    const entry = func.ptx[counts.line - 1];
+  return simpleTable(caption, ["Line", "PTX", ...head, "Source"], rows.slice(0, 12).map(([counts, ...cells]) => {
     return make("tr", null,
       make("td", null, makeButton(String(counts.line), () => runView.code.showLine(counts.line) && showIrOfPtx(counts.line), { class: "line-link" })),
-      make("td", { class: "mono opcode" }, entry ? breakable(opcodeOf(entry.text)) : ""),
-      cells.map((cell) => make("td", { class: "number-cell" }, String(cell))));
+      make("td", { class: "mono opcode" }, breakable(opcodeOfLine(func, counts.line))),
+      cells.map((cell) => make("td", { class: "number-cell" }, String(cell))),
+      make("td", { class: "number-cell" }, sourceButton(func, counts.line)));
   }));
 }
 
-/* The accesses that move sectors, the least efficient first: sectors for each warp, and how much of
- * what moved was used. */
+/* A button to the line of the source that a line of PTX comes from, "" if it is unknown. Passes that
+ * widen an access may drop its location: then it is the line of a use, or of an operand, with "≈". */
+function sourceButton(func, ptxLine) {
+  const inst = instructionAt(func, (func.ptx[ptxLine - 1] || {}).ir);
+  if (!inst) return "";
+  const own = sourceOfInst(func, inst);
+  const place = own || nearbySource(func, inst);
+  if (!place) return "";
+  return makeButton((own ? "" : "≈\u202f") + place.line, () => showSourceLine(place.line, place.file),
+    { class: "line-link", title: own ? null : "the line of a use or an operand: the instruction has none" });
+}
+
+/* The source {file, line} of an instruction of the final IR, or null. */
+function sourceOfInst(func, inst) {
+  if (inst.source && inst.file >= 0 && state.data.files[inst.file].text) return { file: inst.file, line: inst.source };
+  const line = inputLines(func)[inst.line];
+  return line ? { file: -1, line } : null;
+}
+
+/* The source of an instruction at most three uses away, or of an operand. */
+function nearbySource(func, inst) {
+  let names = new Set([inst.name].filter(Boolean));
+  for (let depth = 0; depth < 3 && names.size; depth++) {
+    const users = func.insts.filter((other) => other.operands.some((name) => names.has(name)));
+    const located = users.map((user) => sourceOfInst(func, user)).find(Boolean);
+    if (located) return located;
+    names = new Set(users.map((user) => user.name).filter(Boolean));
+  }
+  const operands = func.insts.filter((other) => other.name && inst.operands.includes(other.name));
+  return operands.map((operand) => sourceOfInst(func, operand)).find(Boolean) || null;
+}
+
+/* The accesses that move sectors, those first that move the most without need. */
 function globalAccesses(func) {
-  const share = (counts) => counts.bytes / (counts.sectors * SECTOR_BYTES);
-  const accesses = func.run.lines.filter((counts) => counts.sectors && counts.bytes).sort((a, b) => share(a) - share(b));
-  return tableOfAccesses(func, "Accesses, least coalesced first", ["Sectors a warp", "Used"], accesses.map((counts) =>
-    [counts, (counts.sectors / counts.warps).toFixed(1), Math.min(100, Math.round(100 * share(counts))) + "\u202f%"]));
+  const excess = (counts) => counts.sectors - neededSectors(counts);
+  const accesses = func.run.lines.filter((counts) => counts.sectors && counts.bytes).sort((a, b) => excess(b) - excess(a));
+  return tableOfAccesses(func, "Accesses, least coalesced first", ["Sectors a warp", "Needed"], accesses.map((counts) =>
+    [counts, perWarp(counts, counts.sectors), perWarp(counts, Math.min(counts.sectors, neededSectors(counts)))]));
 }
 
 /* The accesses of shared memory, which move no sectors; a generic access is one if it has conflicts. */
 function sharedAccesses(func) {
-  const isShared = (counts) => counts.conflicts || /\.shared\b/.test(opcodeOf((func.ptx[counts.line - 1] || { text: "" }).text));
+  const isShared = (counts) => counts.conflicts || /\.shared\b/.test(opcodeOfLine(func, counts.line));
   const accesses = func.run.lines.filter((counts) => counts.bytes && isShared(counts))
     .sort((a, b) => b.conflicts / b.warps - a.conflicts / a.warps);
   return tableOfAccesses(func, "Accesses of shared memory, most bank conflicts first", ["Conflicts", "Conflicts a warp"],

@@ -323,6 +323,8 @@ static void put_function(struct json_writer *w, struct explain *e,
   put_texts(w, e, x);
   put_steps(w, x);
   json_number(w, "final", x->steps.count ? x->steps.data[x->steps.count - 1].text : 0);
+  json_key(w, "input_lines");
+  put_raw(w, x->input_lines.length ? x->input_lines : text_of("[]"));
   put_members(w, x->graph);
   put_insts(w, x);
   json_key(w, "remarks"), json_array(w);

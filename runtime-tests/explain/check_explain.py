@@ -39,7 +39,7 @@ COSTS = {"loops": [{"loop": int, "depth": int, "inside?": int, "PTX_lines": str,
                      "of_iterations?": int, "one_warp?": int, "warps_to_hide_it?": int, "limit?": str, "function": str}],
          "chains": [{"loop": int, "latency": int, "PTX_line": int, "instruction": str, "function": str}]}
 FUNCTION = {"name": str, "kernel": bool, "begin": int, "end": int, "texts": [[int]], "lines": [str],
-            "steps": [{"pass": str, "text": int}], "final": int, "blocks": [BLOCK], "loops": [LOOP], "insts": [INST],
+            "steps": [{"pass": str, "text": int}], "final": int, "input_lines": [[int]], "blocks": [BLOCK], "loops": [LOOP], "insts": [INST],
             "remarks": [REMARK], "plans": [str], "ptx": [LINE], "ptx_begin": int,
             "registers": [{"type": str, "count": int}], "costs?": COSTS,
             "occupancy?": [{"registers": int, "blocks": int, "warps": int, "limit": str}], "threads?": int, "shared?": int,
@@ -313,6 +313,21 @@ def check_limit(nvmini, folder):
     return 1, faults
 
 
+def check_scripts(nvmini, _):
+    """The scripts are one program: a name has one definition, of which the last would win. The
+    options that they name are options of the command."""
+    names, faults = collections.Counter(), []
+    help_text = subprocess.run([nvmini, "explain", "--help"], text=True, capture_output=True, check=True).stdout
+    for path in sorted(glob.glob(f"{ROOT}/driver/explain/*.js")):
+        with open(path, encoding="utf-8") as f:
+            script = f.read()
+        names.update(re.findall(r"^(?:function|const|let|class) (\w+)", script, re.M))
+        for option in re.findall(r'(?<!setProperty\()"(--[a-z-]+)"', script):
+            expect(f"{os.path.basename(path)}: {option} is an option of nvmini explain", re.search(rf"^ +{option}\b", help_text, re.M), faults)
+    expect("each name of the scripts has one definition", names and max(names.values()) == 1, faults)
+    return 1, faults
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
@@ -321,7 +336,7 @@ def main():
     modules, passed, failed = options.modules or sorted(glob.glob(f"{ROOT}/samples/*.nvir")), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         count, faults = 0, []
-        for check in (check_command, check_odd_names, check_large_source, check_limit):
+        for check in (check_command, check_odd_names, check_large_source, check_limit, check_scripts):
             done, found = check(options.nvmini, folder)
             count, faults = count + done, faults + found
         for path in modules:

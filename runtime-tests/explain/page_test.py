@@ -20,6 +20,63 @@ sys.path.insert(0, f"{ROOT}/runtime-tests")
 import browser as chromium  # noqa: E402
 
 TABS = ["passes", "flow", "code", "plans", "costs", "remarks", "registers", "run"]
+# A kernel whose threads each read a row, and which loads the same number in each iteration; only
+# thread 0 stores. FOLDER has the source.
+ROWS = """; nvmini-run: --block 64 --arg buf:f32:2048:iota --arg buf:i32:1:fill:4 --arg buf:f32:1:zero
+target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @rows(ptr addrspace(1) noalias align 16 %m, ptr addrspace(1) noalias %scale, ptr addrspace(1) noalias %out) !dbg !3 {
+entry:
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x(), !dbg !6
+  %begin = shl i32 %t, 3, !dbg !6
+  %count = load i32, ptr addrspace(1) %scale, !dbg !7
+  br label %loop, !dbg !8
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %sum = phi float [ 0.0, %entry ], [ %more, %loop ]
+  %row = getelementptr <4 x float>, ptr addrspace(1) %m, i32 %begin, !dbg !9
+  %v = load <4 x float>, ptr addrspace(1) %row, align 16, !dbg !9
+  %k = load i32, ptr addrspace(1) %scale, !dbg !9
+  %factor = sitofp i32 %k to float, !dbg !9
+  %x = extractelement <4 x float> %v, i32 %i, !dbg !9
+  %product = fmul float %x, %factor, !dbg !9
+  %more = fadd float %sum, %product, !dbg !9
+  %next = add i32 %i, 1, !dbg !8
+  %again = icmp slt i32 %next, %count, !dbg !8
+  br i1 %again, label %loop, label %end, !dbg !8
+end:
+  %first = icmp eq i32 %t, 0, !dbg !10
+  br i1 %first, label %store, label %done, !dbg !10
+store:
+  store float %more, ptr addrspace(1) %out, !dbg !10
+  br label %done, !dbg !10
+done:
+  ret void, !dbg !11
+}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2}
+!0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !1, emissionKind: FullDebug)
+!1 = !DIFile(filename: "rows.cu", directory: "FOLDER")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = distinct !DISubprogram(name: "rows", scope: !1, file: !1, line: 1, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+!4 = !DISubroutineType(types: !5)
+!5 = !{null}
+!6 = !DILocation(line: 2, scope: !3)
+!7 = !DILocation(line: 3, scope: !3)
+!8 = !DILocation(line: 5, scope: !3)
+!9 = !DILocation(line: 6, scope: !3)
+!10 = !DILocation(line: 7, scope: !3)
+!11 = !DILocation(line: 8, scope: !3)
+"""
+ROWS_SOURCE = """__global__ void rows(const float4 *m, const int *scale, float *out) {
+  int begin = threadIdx.x * 8;
+  int count = *scale;
+  float sum = 0;
+  for (int i = 0; i < count; i++)
+    sum += element(m[begin], i) * *scale;
+  if (threadIdx.x == 0) *out = sum;
+}
+"""
 SAMPLES = ["sum", "saxpy", "matmul", "reduction", "histogram"]
 
 # Runs in the page: chooses every linked name of the rendered rows; returns the names that fail.
@@ -107,6 +164,11 @@ ABOUT = """(() => {
   showStep(step);
   const pass = passesView.about.querySelector("details");
   if (!pass || !/phi/.test(pass.textContent) || !pass.querySelector("pre")) return "mem2reg is not explained";
+  const register = func.ptx.map((line) => /\\bld\\.param\\S* *\\s(%\\w+)/.exec(line.text)).find(Boolean);
+  if (register) {
+    chooseValue(register[1], PTX_TEXT);
+    if (!document.querySelector("#card .about")) return "ld is not explained";
+  }
   showStep(0);
   if (passesView.about.textContent) return "the input has an explanation";
   const inst = func.insts.find((other) => other.name && other.op === "load");
@@ -140,6 +202,101 @@ LIVE = """(() => {
 })()"""
 
 
+# Histories of the values of the input: a value is removed by the step before which it was defined
+# last, whatever passes moved it; "" or what is wrong.
+HISTORY = """(() => {
+  const { func } = state;
+  const lines = linesOf(func, 0);
+  for (let line = 1; line <= Math.min(lines.length, 400); line++) {
+    const name = definedName(lines[line - 1]);
+    if (!name) continue;
+    const last = func.texts.findLastIndex((_, text) => indexText(func, text).definitions.has(name));
+    const change = changingSteps(func).find((other) => other.before === last) || { step: -1 };
+    const history = lineHistory(func, 0, line);
+    const expected = last === func.final ? -1 : change.step;
+    if (history.removed !== expected) return name + " is removed by step " + history.removed + " instead of " + expected;
+    if (expected < 0) continue;
+    showRemoval(0, line);
+    const card = document.getElementById("card").textContent;
+    if (state.step !== expected || !card.includes("Removed by " + func.steps[expected].pass + ", step " + expected))
+      return name + ": the step that removed it is not shown";
+  }
+  chooseValue("");
+  return "";
+})()"""
+
+
+# Uses of the page of ROWS; "" or what is wrong.
+ROWS_MOVED = """(() => {
+  const { func } = state;
+  const line = indexText(func, 0).definitions.get("%k");
+  const history = lineHistory(func, 0, line);
+  const moved = history.changed.find((change) => change.isMoved);
+  if (!moved) return "no pass moved %k";
+  showStep(moved.step);
+  const notes = document.getElementById("panel-passes").textContent;
+  return /moved to line \\d+/.test(notes) && /moved from line \\d+/.test(notes) ? "" : "the difference does not say where %k moved";
+})()"""
+ROWS_FINDINGS = """(() => {
+  showTab("run");
+  const side = document.querySelector("#panel-run .side-facts");
+  const findings = [...side.querySelectorAll(".findings li")].map((item) => item.textContent);
+  if (!findings.some((text) => /uncoalesced.*v4.f32 moves 32.0 sectors a warp, 16.0 would/.test(text))) return findings.join("; ");
+  if (findings.some((text) => /uncoalesced.*st.global/.test(text))) return "a store by one thread is uncoalesced";
+  const cells = [...side.querySelectorAll("tbody tr")][0].cells;
+  return /v4.f32/.test(cells[1].textContent) && cells[4].textContent.includes("6") ? "" :
+    "the first access is " + [...cells].map((cell) => cell.textContent).join(" ");
+})()"""
+ROWS_SEARCH = """(() => {
+  showHits("%k");
+  const hits = document.getElementById("hits").hits;
+  if (!/^%k = load/.test(hits[0].text) || hits[0].where !== "removed") return "the removed value is not the first hit";
+  openHit(findHits("rows(").find((hit) => hit.where === "input"));
+  const shown = () => codeTab.views.source.rows[codeTab.views.source.current].text;
+  if (!/^define/.test(shown()) || codeTab.chooser.value !== "-1") return "a hit in the input shows " + shown();
+  openHit(findHits("*scale").find((hit) => hit.where === "source"));
+  return /scale/.test(shown()) && codeTab.chooser.value === "0" ? "" : "a hit in a source file shows " + shown();
+})()"""
+ROWS_REMOVED = """(() => {
+  showTab("code");
+  const row = codeTab.views.source.rowOfLine(6);
+  codeTab.views.source.setCurrent(row, true);
+  const items = [...codeTab.removed.querySelectorAll("li")].map((item) => item.textContent);
+  const pass = state.func.steps[lineHistory(state.func, 0, indexText(state.func, 0).definitions.get("%k")).removed].pass;
+  return items.some((text) => text.startsWith("%k = load i32, ptr addrspace(1) %scaleremoved by " + pass)) ? "" :
+    "line 6 does not list that %k was removed: " + items.join("; ");
+})()"""
+ROWS_NOTES = """(() => {
+  showTab("code");
+  const view = codeTab.views.source;
+  const row = view.rows.find((other) => other.note);
+  if (!row) return "";
+  const needed = (row.text.length + row.note.length + 4) * parseFloat(getComputedStyle(view.scroller).fontSize) * 0.5;
+  return view.space.clientWidth >= needed ? "" : "a remark cannot be scrolled to";
+})()"""
+
+
+def check_rows(browser, checks):
+    """Answers of the page of ROWS to what its readers ask."""
+    for question in (ROWS_MOVED, ROWS_FINDINGS, ROWS_SEARCH, ROWS_REMOVED, ROWS_NOTES):
+        wrong = browser.evaluate(question)
+        checks.expect(not wrong, wrong)
+
+
+# The price table of each plan, and where the loop is; "" or what is wrong.
+PLANS = """(() => {
+  const { func } = state;
+  showTab("plans");
+  const text = document.getElementById("panel-plans").textContent;
+  const priced = func.plans.map(parsePrices).filter((prices) => prices.rows.some((row) => row.isChosen && row.vf * row.uf > 1));
+  if (!priced.length) return "";
+  if (!/The larger of issue slots and latency/.test(text)) return "the price is not explained";
+  if (priced[0].rows.some((row) => row.vf * row.uf === 1) && !/One pass through the vector loop executes \\d+ iterations in \\d+/.test(text))
+    return "the winner's cost is not explained";
+  return /Loop ir-bb<.*> line \\d+ of /.test(text) ? "" : "the loop has no source line";
+})()"""
+
+
 # The lines with bank conflicts that the Run tab does not list at its side with their number.
 CONFLICTS = """(() => {
   const { run } = state.func;
@@ -155,6 +312,12 @@ CONFLICTS = """(() => {
 def check_conflicts(browser, checks):
     lines = browser.evaluate(CONFLICTS)
     checks.expect(not lines, "bank conflicts are not listed: lines " + lines)
+
+
+def check_answers(browser, checks):
+    for question in (HISTORY, PLANS):
+        wrong = browser.evaluate(question)
+        checks.expect(not wrong, wrong)
 
 
 def check_live(browser, checks):
@@ -198,6 +361,9 @@ def check_keyboard(browser, checks):
     if browser.evaluate("changingSteps(state.func).length") > 0:
         browser.press("]")
         checks.expect(browser.evaluate("state.step === changingSteps(state.func)[0].step"), "] does not go to a change")
+    for number, tab in enumerate(TABS):
+        browser.press(str(number + 1))
+        checks.expect(browser.evaluate("state.tab") == tab, "key %d does not open tab %s" % (number + 1, tab))
     browser.press("?")
     checks.expect(browser.evaluate("document.getElementById('help').open"), "? does not list the keys")
     browser.press("Escape")
@@ -239,6 +405,9 @@ def check_page(browser, path, limit, shots):
         check_about(browser, checks)
         check_live(browser, checks)
         check_conflicts(browser, checks)
+        check_answers(browser, checks)
+        if checks.page == "rows.html":
+            check_rows(browser, checks)
         check_keyboard(browser, checks)
         mean = scroll(browser)
         check_address(browser, checks)
@@ -268,6 +437,9 @@ def make_pages(nvmini, folder):
     for name in SAMPLES + ["transpose"]:
         with open(os.path.join(ROOT, "samples", name + ".nvir"), encoding="utf-8") as file:
             texts[name] = file.read()
+    with open(os.path.join(folder, "rows.cu"), "w", encoding="utf-8") as file:
+        file.write(ROWS_SOURCE)
+    texts["rows"] = ROWS.replace("FOLDER", folder)
     texts["conflicts"] = texts.pop("transpose").replace("[33 x float]", "[32 x float]")
     return [make_page(nvmini, folder, name, text) for name, text in texts.items()]
 
