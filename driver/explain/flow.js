@@ -155,6 +155,31 @@ function headShape(node, hasText) {
   return hasText ? top + "22H0Z" : top + `18Q${w} 22 ${w - 4} 22H4Q0 22 0 18Z`;
 }
 
+const PAGE_SHAPE = 1.25; /* height of a piece of the printed graph, in its widths */
+const PIECE_LEAST = 900; /* and at least this, which is readable on a page */
+
+/* Before printing replaces the graph by pieces of about a page, cut between the layers; afterwards
+ * shows it again. */
+function cutGraph(isPrinting) {
+  if (!isPrinting) return void replaceChildren(flowView.canvas, flowView.svg);
+  const { width, height, nodes } = flowView.layout;
+  const most = Math.max(PIECE_LEAST, width * PAGE_SHAPE);
+  const tops = nodes.map((node) => node.y).sort((a, b) => a - b);
+  const isFree = (y) => nodes.every((node) => y <= node.y || y >= node.y + node.height);
+  const pieces = [];
+  for (let begin = 0; begin < height; ) {
+    const next = tops.filter((y) => y - 4 > begin && y - 4 <= begin + most && isFree(y - 4)).pop();
+    const end = begin + most >= height || !next ? Math.min(height, begin + most) : next - 4;
+    const piece = flowView.svg.cloneNode(true);
+    piece.setAttribute("viewBox", `0 ${begin} ${width} ${end - begin}`);
+    piece.setAttribute("width", width);
+    piece.setAttribute("height", end - begin);
+    pieces.push(piece);
+    begin = end;
+  }
+  replaceChildren(flowView.canvas, pieces);
+}
+
 function zoomFlow(zoom) {
   flowView.zoom = Math.max(0.05, Math.min(4, zoom));
   flowView.svg.setAttribute("width", flowView.layout.width * flowView.zoom);

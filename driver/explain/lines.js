@@ -371,10 +371,13 @@ function disposeCodeViews() {
   codeViews.clear();
 }
 
-/* For printing: every connected view with all its lines. */
+/* For printing: every visible view with all its lines, a difference in one column, because lines that
+ * are broken have different heights, and a graph in pieces of a page. isWhole: before printing. */
 function renderForPrint(isWhole) {
+  if (state.tab === "passes") showDiffForPrint(isWhole);
+  if (state.tab === "flow") cutGraph(isWhole);
   codeViews.forEach((view) => {
-    if (!view.element.isConnected) return;
+    if (!view.element.offsetParent) return;
     view.isStale = true;
     view.render(isWhole);
   });

@@ -166,6 +166,18 @@ function onStepChanged() {
   showDiff();
 }
 
+/* Before printing shows the difference in one column, and afterwards as it was, at the same place. */
+function showDiffForPrint(isPrinting) {
+  const { func } = state;
+  const { isOneColumn, right } = passesView;
+  if (isPrinting) passesView.beforePrint = { isOneColumn, top: right.scroller.scrollTop };
+  const { beforePrint } = passesView;
+  if (!beforePrint || beforePrint.isOneColumn || !func.steps[state.step]) return;
+  passesView.isOneColumn = isPrinting;
+  showDiff();
+  if (!isPrinting) passesView.right.scroller.scrollTop = beforePrint.top;
+}
+
 function showDiff() {
   const { func } = state;
   const after = func.steps[state.step].text;

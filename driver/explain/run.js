@@ -105,16 +105,21 @@ function breakable(text) {
   return text.split(/(?=\.)/).map((part) => [make("wbr"), part]);
 }
 
+const ACCESSES_MOST = 12; /* rows of a table */
+
 /* A table of accesses: `rows` are [counts, cell…], `head` names the cells. */
 function tableOfAccesses(func, caption, head, rows) {
   if (!rows.length) return null;
-  return simpleTable(caption, ["Line", "PTX", ...head, "Source"], rows.slice(0, 12).map(([counts, ...cells]) => {
+  const more = rows.length - ACCESSES_MOST;
+  const table = simpleTable(caption, ["Line", "PTX", ...head, "Source"], rows.slice(0, ACCESSES_MOST).map(([counts, ...cells]) => {
     return make("tr", null,
       make("td", null, makeButton(String(counts.line), () => runView.code.showLine(counts.line) && showIrOfPtx(counts.line), { class: "line-link" })),
       make("td", { class: "mono opcode" }, breakable(opcodeOfLine(func, counts.line))),
       cells.map((cell) => make("td", { class: "number-cell" }, String(cell))),
       make("td", { class: "number-cell" }, sourceButton(func, counts.line)));
   }));
+  if (more > 0) table.tBodies[0].append(make("tr", null, make("td", { class: "faint", colspan: head.length + 3 }, `and ${more} more`)));
+  return table;
 }
 
 /* A button to the line of the source that a line of PTX comes from, "" if it is unknown. Passes that

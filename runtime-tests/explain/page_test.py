@@ -121,6 +121,55 @@ WIDE = """[...document.querySelectorAll("#panel-%s .side-facts, #panel-%s .side-
   .filter((element) => element.scrollWidth > element.clientWidth + 1).map((element) => element.textContent.slice(0, 40)).join("; ")"""
 
 
+# How a tab is laid out for printing: what is cut, beyond the page, on top of something else or left
+# out; "" or the faults.
+PRINTED = """(async () => {
+  window.dispatchEvent(new Event("beforeprint"));
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const faults = [];
+  const name = (element) => `${element.tagName} ${element.className.baseVal === undefined ? element.className : "svg"} ${element.textContent.slice(0, 30)}`;
+  const isBlock = (style) => /^(block|flex|grid|table|list-item|table-row)$/.test(style.display) && style.position !== "absolute" && style.position !== "fixed";
+  const look = (element) => {
+    const style = getComputedStyle(element);
+    const box = element.getBoundingClientRect();
+    if (style.display === "none" || !box.width || element.matches("svg, .hidden, .skip, option, select")) {
+      if (element.tagName === "svg" && (box.right > innerWidth + 1)) faults.push("beyond the page: " + name(element));
+      return;
+    }
+    if (/hidden|auto|scroll|clip/.test(style.overflow) && (element.scrollWidth > element.clientWidth + 1 || element.scrollHeight > element.clientHeight + 1) && element.clientWidth)
+      faults.push("cut: " + name(element));
+    if (box.right > innerWidth + 1) faults.push("beyond the page: " + name(element));
+    if (element.matches("td .line-link") && /^\\d+$/.test(element.textContent) && box.height > 2 * parseFloat(style.fontSize))
+      faults.push("a number in two lines: " + name(element));
+    if (element.matches(".code") && box.width < innerWidth * 0.9) faults.push("not as wide as the page: " + name(element));
+    let before = null;
+    const isFolded = element.matches("details:not([open])");
+    [...element.children].forEach((child) => {
+      if (isFolded && child.tagName !== "SUMMARY") return;
+      look(child);
+      const childStyle = getComputedStyle(child);
+      const place = child.getBoundingClientRect();
+      if (!isBlock(childStyle) || !place.width || !place.height) return;
+      if (place.bottom > box.bottom + 2) faults.push("runs over: " + name(child));
+      if (before && place.top < before.bottom - 1 && place.left < before.right - 1 && place.right > before.left + 1) faults.push("overlaps: " + name(child));
+      before = place;
+    });
+  };
+  look(document.body);
+  codeViews.forEach((view) => {
+    if (view.element.offsetParent && view.body.children.length !== view.rows.length) faults.push("lines are left out");
+  });
+  const folds = [...document.querySelectorAll(".row.fold .line")].filter((line) => line.getClientRects().length);
+  const closed = [...document.querySelectorAll("details:not([open]) > summary")].filter((line) => line.getClientRects().length);
+  folds.concat(closed).forEach((element) => {
+    if (!/folded/.test(getComputedStyle(element, "::after").content)) faults.push("not called folded: " + name(element));
+  });
+  if (state.tab === "passes" && document.querySelector(".diff.two .row")) faults.push("two columns, whose lines are of different heights");
+  window.dispatchEvent(new Event("afterprint"));
+  return [...new Set(faults)].slice(0, 5).join("; ");
+})()"""
+
+
 class Checks:
     """Counts what holds and prints what does not."""
 
@@ -155,6 +204,24 @@ def check_tabs(browser, checks, shots):
         if shots:
             time.sleep(0.3)
             browser.screenshot(os.path.join(shots, "%s-%d-%s.png" % (checks.page[:-5], number + 1, tab)))
+
+
+def check_print(browser, checks):
+    """Every tab as it is printed on A4, of which margins leave 718 pixels."""
+    browser.call("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.resize(718, 1000)
+    for tab in TABS:
+        browser.evaluate("showTab('%s'); 1" % tab)
+        browser.settle()
+        faults = browser.evaluate(PRINTED)
+        checks.expect(not faults, "tab %s printed: %s" % (tab, faults))
+    browser.call("Emulation.setEmulatedMedia", {"media": ""})
+    browser.resize(1440, 860)
+    browser.evaluate("showTab('passes'); 1")
+    browser.settle()
+    checks.expect(browser.evaluate("Boolean(document.querySelector('.diff.two .row')) === !passesView.isOneColumn || "
+                                   "!document.querySelector('.diff .row.added, .diff .row.removed')"),
+                  "after printing the difference has one column")
 
 
 # Opens the explanation of a pass and of an operation; "" or what is missing.
@@ -406,6 +473,7 @@ def check_page(browser, path, limit, shots):
         check_live(browser, checks)
         check_conflicts(browser, checks)
         check_answers(browser, checks)
+        check_print(browser, checks)
         if checks.page == "rows.html":
             check_rows(browser, checks)
         check_keyboard(browser, checks)
