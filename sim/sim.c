@@ -75,6 +75,14 @@ void *sim_memory(struct sim *s, uint64_t address, uint64_t bytes) {
   return offset <= o->size && bytes <= o->size - offset ? o->bytes + offset : NULL;
 }
 
+bool sim_is_poison(const struct sim *s, uint64_t address) {
+  uint64_t number = object_number(address), offset = in_object(address);
+  if (number == 0 || number >= s->objects.count) return false;
+  const struct object *o = &s->objects.data[number];
+  offset -= o->first;
+  return o->written && offset < o->size && o->written[offset] == SHADOW_POISON;
+}
+
 uint64_t sim_symbol(struct sim *s, struct nvm_text name, uint64_t *bytes) {
   const struct sim_symbol *symbol = symbol_find(s, name);
   bool has_object = symbol && (symbol->window == WINDOW_GLOBAL || symbol->window == WINDOW_CONST);

@@ -130,6 +130,8 @@ enum nvm_status sim_load_ir(struct sim *s, struct nvm_module *m, struct nvm_text
 uint64_t sim_allocate(struct sim *s, uint64_t bytes, bool initialized);
 /* The bytes at a device address, NULL if [address, +bytes) is not allocated. */
 void *sim_memory(struct sim *s, uint64_t address, uint64_t bytes);
+/* Whether the last store to the byte at a device address was of IR and stored poison. */
+bool sim_is_poison(const struct sim *s, uint64_t address);
 /* The device address of a variable of the module, and its size if `bytes` is not NULL; 0: none of
  * this name. */
 uint64_t sim_symbol(struct sim *s, struct nvm_text name, uint64_t *bytes);

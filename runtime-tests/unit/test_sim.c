@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "frontend/parse.h"
 #include "ptx/parse.h"
 #include "sim/sim.h"
 
@@ -131,8 +132,45 @@ static void survives_refusal(void **unused) {
   }
 }
 
+/* IR may store a vector that is poison in part: its bytes are marked until they are stored again. */
+static void marks_poison(void **unused) {
+  (void)unused;
+  static const char text[] =
+      "define ptx_kernel void @k(ptr %p, i1 %again) {\n"
+      "  %v = insertelement <2 x i32> poison, i32 1, i32 0\n"
+      "  store <2 x i32> %v, ptr %p\n"
+      "  br i1 %again, label %a, label %b\na:\n"
+      "  store <2 x i32> zeroinitializer, ptr %p\n"
+      "  br label %b\nb:\n  ret void\n}\n";
+  for (uint8_t again = 0; again < 2; again++) {
+    struct nvm_module *m = module_create(nvm_default_allocator, 0);
+    struct diag_sink sink;
+    assert_non_null(m);
+    diag_sink_init(&sink, &m->arena, 1);
+    assert_int_equal(parse_module(m, text, sizeof text - 1, "", 0, &sink), NVM_OK);
+    struct sim *s = sim_create(nvm_default_allocator, 0);
+    assert_non_null(s);
+    assert_int_equal(sim_load_ir(s, m, text_of("")), NVM_OK);
+    uint64_t p = sim_allocate(s, 12, true), bytes[] = {8, 1};
+    const void *arguments[] = {&p, &again};
+    struct sim_launch l = {.kernel = text_of("k"),
+                           .grid = {1, 1, 1},
+                           .block = {1, 1, 1},
+                           .arguments = arguments,
+                           .argument_bytes = bytes,
+                           .argument_count = 2};
+    assert_int_equal(sim_launch(s, &l), NVM_OK);
+    for (uint64_t i = 0; i < 13; i++)
+      assert_int_equal(sim_is_poison(s, p + i), !again && i >= 4 && i < 8);
+    assert_false(sim_is_poison(s, 0));
+    sim_destroy(s);
+    module_destroy(m);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(runs), cmocka_unit_test(finds),
+                                     cmocka_unit_test(marks_poison),
                                      cmocka_unit_test(survives_refusal)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
