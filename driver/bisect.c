@@ -184,7 +184,7 @@ static int bisect(struct bisect *b) {
   if (!b->executes)
     fputs("nvmini: note: without --kernel, --arg, --grid or --block no kernel is executed\n",
           stderr);
-  bool started = explain_start(&e, b->run->context, b->run->compiled);
+  bool started = explain_start(&e, b->run->context, b->run->compiled, NULL);
   status = started ? follow(b, &e) : EXIT_REFUSED;
   explain_end(&e);
   return status;

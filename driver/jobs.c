@@ -628,15 +628,20 @@ static int check_output(const struct options *o) {
 int jobs_explain(const struct options *o) {
   struct job j;
   struct explain e;
+  struct explain_diagnostics diagnostics;
   int status = check_output(o);
   if (status != EXIT_DONE) return status;
   status = start(&j, o);
   progress_files(o);
-  if (status == EXIT_DONE) status = load(&j, o->operands[0]);
   if (status != EXIT_DONE) return end(&j, status);
-  bool started = explain_start(&e, j.context, j.module);
-  status = started ? explain_job(&j, &e) : exit_status(report_no_memory());
-  explain_end(&e);
+  explain_diagnostics_start(&diagnostics, j.context, render_diagnostic, &j.render);
+  status = load(&j, o->operands[0]);
+  if (status == EXIT_DONE) {
+    bool started = explain_start(&e, j.context, j.module, &diagnostics);
+    status = started ? explain_job(&j, &e) : exit_status(report_no_memory());
+    explain_end(&e);
+  }
+  explain_diagnostics_end(&diagnostics, j.context);
   return end(&j, status);
 }
 

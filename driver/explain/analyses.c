@@ -149,19 +149,34 @@ static void note_alias(struct notes *n, struct nvm_inst_id i, struct textbuf *ou
 /* ---- The table ---- */
 
 static const struct analysis {
-  const char *name;
+  struct explain_analysis row;
   void (*of_block)(struct notes *n, struct nvm_block b, struct textbuf *out);  /* or NULL */
   void (*of_inst)(struct notes *n, struct nvm_inst_id i, struct textbuf *out); /* or NULL */
 } analyses[] = {
-    {"dom", note_dominance, NULL},         {"loops", note_loop, NULL},
-    {"ranges", NULL, note_range},          {"pressure", note_block_pressure, note_pressure},
-    {"scev", note_iterations, note_scev},  {"alias", NULL, note_alias},
-    {"divergence", NULL, note_divergence},
+    {{"dom", "the immediate dominator of a block, and how many blocks it dominates"},
+     note_dominance,
+     NULL},
+    {{"loops", "the loop of a block: its header, depth, blocks and trip count"}, note_loop, NULL},
+    {{"ranges", "the range and the known bits of an integer"}, NULL, note_range},
+    {{"pressure", "the 32-bit registers that are live after an instruction"},
+     note_block_pressure,
+     note_pressure},
+    {{"scev", "an integer or pointer in a loop as an affine form of the iteration"},
+     note_iterations,
+     note_scev},
+    {{"alias", "the accesses that may or must touch the same bytes"}, NULL, note_alias},
+    {{"divergence", "the values and branches that may differ between the threads of a warp"},
+     NULL,
+     note_divergence},
 };
+
+const struct explain_analysis *explain_analysis(uint32_t index) {
+  return index < sizeof analyses / sizeof *analyses ? &analyses[index].row : NULL;
+}
 
 static const struct analysis *find_analysis(const char *name) {
   for (size_t k = 0; k < sizeof analyses / sizeof *analyses; k++)
-    if (strcmp(analyses[k].name, name) == 0) return &analyses[k];
+    if (strcmp(analyses[k].row.name, name) == 0) return &analyses[k];
   return NULL;
 }
 

@@ -142,14 +142,21 @@ function instructionFacts(finalLine, line) {
     [
       ["Type", mono(inst.type)],
       ["Operation", [mono(inst.op), aboutEntry("ops", inst.op)]],
-      ["Range", mono(inst.range)],
-      ["Known bits", inst.bits ? bitsOf(inst.bits) : ""],
-      ["Divergence", inst.divergent ? "divergent: may differ between threads of a warp" : "uniform in a warp"],
-      ["Scalar evolution", mono(inst.scev)],
+      ["Intrinsic", intrinsicLink(definition)],
+      [referenceLink("analyses", "ranges", "Range"), mono(inst.range)],
+      [referenceLink("analyses", "ranges", "Known bits"), inst.bits ? bitsOf(inst.bits) : ""],
+      [referenceLink("analyses", "divergence", "Divergence"), inst.divergent ? "divergent: may differ between threads of a warp" : "uniform in a warp"],
+      [referenceLink("analyses", "scev", "Scalar evolution"), mono(inst.scev)],
       ["Registers", mono((inst.registers || []).join(" ") || "none: folded into its uses")],
-      ["Live after it", plural(inst.live, "register")],
+      [referenceLink("analyses", "pressure", "Live after it"), plural(inst.live, "register")],
     ]
   );
+}
+
+/* The intrinsic that a line calls, as a link. */
+function intrinsicLink(line) {
+  const entry = (line.match(/@llvm\.[\w.]+/g) || []).map(intrinsicOf).find(Boolean);
+  return entry ? referenceLink("intrinsics", entry.name) : "";
 }
 
 function mono(text) {
@@ -179,9 +186,9 @@ function blockFacts(finalLine) {
     ["Block", plural(block.insts[1] - block.insts[0], "instruction")],
     ["Predecessors", mono(predecessors.map(name).join(" ") || "none")],
     ["Successors", mono(block.successors.map(name).join(" ") || "none")],
-    ["Dominated by", mono(name(block.dominator))],
-    ["Loop", loop ? ["of ", mono(name(loop.header)), ", depth " + loop.depth] : "none"],
-    ["Pressure", plural(block.pressure, "register")],
+    [referenceLink("analyses", "dom", "Dominated by"), mono(name(block.dominator))],
+    [referenceLink("analyses", "loops", "Loop"), loop ? ["of ", mono(name(loop.header)), ", depth " + loop.depth] : "none"],
+    [referenceLink("analyses", "pressure", "Pressure"), plural(block.pressure, "register")],
   ]);
 }
 

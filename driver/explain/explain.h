@@ -15,6 +15,7 @@
 #include "ir/function.h"
 #include "nvmini.h"
 #include "sim/sim.h"
+#include "support/diag.h"
 #include "support/json.h"
 #include "support/vec.h"
 
@@ -86,6 +87,16 @@ struct renamed_block {
   struct nvm_str name;
 };
 
+/* The diagnostics of an input, from before it is parsed, in memory of their own; each also goes to
+ * the report that the context had. */
+struct explain_diagnostics {
+  struct arena arena;
+  struct textbuf json; /* objects, separated by commas */
+  bool used[DIAG_COUNT];
+  nvmini_report *report;
+  void *user;
+};
+
 struct explain {
   struct arena arena;
   struct nvmini_context *context;
@@ -98,6 +109,7 @@ struct explain {
   VEC(struct explain_function) functions;
   uint32_t runs;    /* of passes so far, on all functions */
   uint32_t planned; /* index of the function of the last plan */
+  const struct explain_diagnostics *diagnostics; /* or NULL */
   VEC(struct explain_file) files;
   VEC(struct renamed_block) renamed; /* record.c */
   VEC(bool) given;                   /* record.c: by string of the module */
@@ -114,10 +126,17 @@ struct explain {
   module_change *check;
 };
 
+/* record.c: records the diagnostics of a context that reports them to `report`. */
+void explain_diagnostics_start(struct explain_diagnostics *d, struct nvmini_context *context,
+                               nvmini_report *report, void *user);
+void explain_diagnostics_end(struct explain_diagnostics *d, struct nvmini_context *context);
+
 /* record.c: an empty recording of a module that was parsed in `context`, whose callbacks for
  * dumps, plans, remarks and changes it takes over. The context's memory limit includes the
- * recording, which ends before the context. False when out of memory. */
-bool explain_start(struct explain *e, struct nvmini_context *context, struct nvmini_module *module);
+ * recording, which ends before the context. `diagnostics` become part of it; NULL: none. False when
+ * out of memory. */
+bool explain_start(struct explain *e, struct nvmini_context *context, struct nvmini_module *module,
+                   const struct explain_diagnostics *diagnostics);
 /* Compiles the module with the context's options and records it. */
 enum nvmini_status explain_compile(struct explain *e);
 /* After a failure: records the texts that the last pass left. */
@@ -160,6 +179,13 @@ void explain_write_change(struct explain *e, const struct explain_function *x, u
 /* What each pass changed; the history of a value (`%x`), false if no function has it. */
 void explain_write_changes(struct explain *e, enum explain_style style, struct textbuf *out);
 bool explain_write_history(struct explain *e, struct nvm_text name, struct textbuf *out);
+
+/* analyses.c: what `--emit` of its name prints at the lines of the IR. */
+struct explain_analysis {
+  const char *name, *meaning;
+};
+/* The analyses in the order of the reference; NULL after the last. */
+const struct explain_analysis *explain_analysis(uint32_t index);
 
 /* analyses.c: whether an analysis has this name; appends the functions of m, or the one named
  * `only`, with what the analysis knows as comments at its lines, for which values without a name

@@ -14,8 +14,8 @@ function buildFlow(panel) {
     "aria-label": "Control flow graph; arrow keys follow edges", onkeydown: onFlowKey });
   flowView.code = new CodeView({ name: "Final IR", language: "ir", textIndex: func.final, title: "Final IR" });
   const side = make("div", { class: "flow-side" },
-    make("details", { open: true }, make("summary", null, "Loops"), loopTree()),
-    make("details", { open: true, class: "tree-box" }, make("summary", null, "Dominator tree"), dominatorTree()));
+    make("details", { open: true }, make("summary", null, "Loops"), whatIs("loops"), loopTree()),
+    make("details", { open: true, class: "tree-box" }, make("summary", null, "Dominator tree"), whatIs("dom"), dominatorTree()));
   panel.append(make("div", { class: "split flow" },
     make("section", { class: "content", "aria-label": "Control flow graph" }, flowBar(), flowView.canvas),
     make("section", { class: "flow-right", "aria-label": "Chosen block" }, flowView.code.element, side)));
@@ -23,6 +23,10 @@ function buildFlow(panel) {
   drawFlow();
   fitFlow(true);
   showBlock(flowView.block, false);
+}
+
+function whatIs(analysis) {
+  return make("p", { class: "faint" }, "By the analysis ", referenceLink("analyses", analysis), ".");
 }
 
 function flowBar() {

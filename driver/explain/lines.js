@@ -178,8 +178,9 @@ class CodeView {
   wordClass(word, row, index, i, k) {
     let name = word.kind;
     if (!word.name || !index) return name.replace("v", "");
-    if (!index.definitions.has(word.name)) return name.replace("v", "w");
+    if (!this.isLink(word, index)) return name.replace("v", "w");
     if (i === this.current && k === this.word) name += " cursor";
+    if (!index.definitions.has(word.name)) return name + " outside";
     if (isChosenName(word.name, this.textIndexOf(row))) {
       name += " chosen";
       if (index.definitions.get(word.name) === row.line) name += " definition";
@@ -253,9 +254,16 @@ class CodeView {
 
   choose(row, word, name) {
     const index = this.indexOf(row);
+    if (index && intrinsicOf(name)) return showReference("intrinsics", intrinsicOf(name).name);
     if (!index || !index.definitions.has(name)) return;
     this.word = word;
     chooseValue(name, this.textIndexOf(row));
+    return undefined;
+  }
+
+  /* Whether a word of a row can be chosen: a value that the text defines, or an intrinsic. */
+  isLink(word, index) {
+    return Boolean(word.name && index && (index.definitions.has(word.name) || intrinsicOf(word.name)));
   }
 
   unfold(i) {
@@ -308,7 +316,7 @@ class CodeView {
     const words = wordsOf(this.options.language, row.text);
     let k = this.word < 0 && direction < 0 ? words.length : this.word;
     do k += direction;
-    while (words[k] && !(words[k].name && index.definitions.has(words[k].name)));
+    while (words[k] && !this.isLink(words[k], index));
     if (!words[k]) return;
     this.word = k;
     tell(words[k].name);

@@ -50,7 +50,7 @@ static bool set_cpu(const struct options *o, struct nvmini_context *c,
 
 static void record(struct changes *changes, struct nvmini_context *c, struct nvmini_module *m) {
   struct explain e;
-  if (explain_start(&e, c, m)) {
+  if (explain_start(&e, c, m, NULL)) {
     e.watch = print_change;
     e.watch_state = changes;
     explain_compile(&e);

@@ -368,11 +368,46 @@ static void take_remark(void *user, const struct nvmini_remark *r) {
   json_object_end(&w);
 }
 
+/* ---- Diagnostics ---- */
+
+static void take_diagnostic(void *user, const struct nvmini_diagnostic *d) {
+  static const char *const severities[] = {[NVMINI_ERROR] = "error",
+                                           [NVMINI_WARNING] = "warning",
+                                           [NVMINI_REMARK] = "remark",
+                                           [NVMINI_NOTE] = "note"};
+  struct explain_diagnostics *all = user;
+  struct json_writer w;
+  for (int id = 0; id < DIAG_COUNT; id++)
+    if (strcmp(diag_name((enum diag_id)id), d->id) == 0) all->used[id] = true;
+  if (all->json.length) textbuf_char(&all->json, ',');
+  json_begin(&w, &all->json, false);
+  json_object(&w);
+  json_member(&w, "id", text_of(d->id));
+  json_member(&w, "severity", text_of(severities[d->severity]));
+  json_member(&w, "message", (struct nvm_text){d->message.bytes, d->message.length});
+  json_number(&w, "line", d->line);
+  json_object_end(&w);
+  if (all->report) all->report(all->user, d);
+}
+
+void explain_diagnostics_start(struct explain_diagnostics *d, struct nvmini_context *context,
+                               nvmini_report *report, void *user) {
+  *d = (struct explain_diagnostics){.report = report, .user = user};
+  arena_init(&d->arena, nvm_default_allocator);
+  textbuf_init(&d->json, &d->arena);
+  nvmini_on_diagnostic(context, take_diagnostic, d);
+}
+
+void explain_diagnostics_end(struct explain_diagnostics *d, struct nvmini_context *context) {
+  nvmini_on_diagnostic(context, d->report, d->user);
+  arena_free(&d->arena);
+}
+
 /* ---- The recording ---- */
 
-bool explain_start(struct explain *e, struct nvmini_context *context,
-                   struct nvmini_module *module) {
-  *e = (struct explain){.context = context, .module = module};
+bool explain_start(struct explain *e, struct nvmini_context *context, struct nvmini_module *module,
+                   const struct explain_diagnostics *diagnostics) {
+  *e = (struct explain){.context = context, .module = module, .diagnostics = diagnostics};
   arena_init(&e->arena, context_allocator(context));
   nvmini_on_dump(context, take_dump, e);
   nvmini_on_plan(context, take_plan, e, 0);

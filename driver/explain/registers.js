@@ -11,7 +11,7 @@ function buildRegisters(panel) {
   registersView.here = make("div", { class: "live-here" });
   panel.append(make("div", { class: "split registers" },
     make("section", { class: "content" },
-      make("div", { class: "bar" }, make("h2", null, "Register pressure ", make("small", null, pressureSummary(func, most)))),
+      make("div", { class: "bar" }, make("h2", null, referenceLink("analyses", "pressure", "Register pressure"), " ", make("small", null, pressureSummary(func, most)))),
       pressureChart(func, most), view.element),
     make("section", { class: "side-facts", "aria-label": "Occupancy and registers" }, occupancyTable(func), registersView.here,
       peakList(func), declaredTable(func))));

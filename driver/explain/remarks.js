@@ -14,12 +14,23 @@ function buildRemarks(panel) {
     }, { "aria-pressed": String(remarksView.kinds[kind]) });
     return button;
   });
-  panel.append(make("div", { class: "page" },
+  panel.append(make("div", { class: "page" }, diagnosticsList(),
     make("div", { class: "bar" }, make("h2", null, plural(func.remarks.length, "remark")), make("div", { class: "buttons" }, buttons)),
     make("table", { class: "remarks" },
       make("thead", null, make("tr", null, ["Kind", "Pass", "Line", "Message", "Source"].map((name) => make("th", { scope: "col" }, name)))),
       remarksView.body)));
   fillRemarks();
+}
+
+/* The warnings and notes about the module, each with a link to what it means; knobs that it names too. */
+function diagnosticsList() {
+  const { diagnostics } = state.data;
+  if (!diagnostics.length) return null;
+  const withKnobs = (text) => text.split(/(?<=--knob )([\w-]+)/).map((part, i) => (i % 2 ? referenceLink("knobs", part) : part));
+  return section(plural(diagnostics.length, "diagnostic"), make("ul", { class: "plain diagnostics" }, diagnostics.map((item) =>
+    make("li", null, make("span", { class: "tag missed" }, item.severity), " ",
+      item.line ? [makeButton("line " + item.line, () => showSourceLine(item.line, -1), { class: "line-link" }), " "] : null,
+      withKnobs(item.message), " ", make("small", null, referenceLink("diagnostics", item.id))))));
 }
 
 function fillRemarks() {
@@ -32,7 +43,7 @@ function fillRemarks() {
 function remarkRow(remark) {
   return make("tr", null,
     make("td", null, make("span", { class: "tag " + remark.kind }, remark.kind)),
-    make("td", { class: "mono" }, remark.pass),
+    make("td", { class: "mono" }, referenceLink("passes", remark.pass)),
     make("td", { class: "number-cell" }, remark.line ? makeButton(String(remark.line), () => showRemark(remark), { class: "line-link mono" }) : ""),
     make("td", null, remark.message, make("small", { class: "faint" }, " " + remark.name)),
     make("td", { class: "mono snippet" }, sourceLineOf(remark).trim()));

@@ -381,6 +381,10 @@ void explain_write_json(struct explain *e, int64_t only, struct textbuf *out) {
     }
   json_array_end(&w);
   put_files(&w, e);
+  json_key(&w, "diagnostics"), json_array(&w);
+  if (e->diagnostics && e->diagnostics->json.length)
+    put_raw(&w, (struct nvm_text){e->diagnostics->json.bytes, e->diagnostics->json.length});
+  json_array_end(&w);
   explain_put_reference(&w, e, only);
   json_object_end(&w);
   textbuf_char(out, '\n');

@@ -45,9 +45,8 @@ static void put_type(struct textbuf *out, const char *word, size_t length) {
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* "float (float, constant i32)" of "f32 (f32, imm i32)". */
-static void put_signature(struct textbuf *out, const char *text) {
-  textbuf_char(out, '`');
+void reference_signature(struct textbuf *out, const struct intrinsic_info *intrinsic) {
+  const char *text = intrinsic->signature;
   while (*text != '\0') {
     size_t length = 0;
     while (is_word(text[length])) length++;
@@ -59,7 +58,6 @@ static void put_signature(struct textbuf *out, const char *text) {
       text += length + (text[length] == '=');
     }
   }
-  textbuf_char(out, '`');
 }
 
 /* The PTX column: the first instruction as a link to its section. */
@@ -75,9 +73,9 @@ static void put_ptx(struct textbuf *out, const char *ptx) {
 static void put_row(struct textbuf *out, const struct intrinsic_info *row) {
   const char *effects[TABLES_MAX_FLAGS];
   uint32_t count = tables_effects(row->flags, effects);
-  textbuf_format(out, "| <a id=\"%s\"></a>`%s` | ", row->name, row->name);
-  put_signature(out, row->signature);
-  textbuf_puts(out, " | ");
+  textbuf_format(out, "| <a id=\"%s\"></a>`%s` | `", row->name, row->name);
+  reference_signature(out, row);
+  textbuf_puts(out, "` | ");
   for (uint32_t k = 0; k < count; k++) textbuf_format(out, "%s%s", k ? ", " : "", effects[k]);
   textbuf_puts(out, count ? " | " : "none | ");
   put_ptx(out, row->ptx);

@@ -2,6 +2,7 @@
 #include "driver/reference/page.h"
 
 #include "driver/commands.h"
+#include "driver/explain/explain.h"
 #include "ir/ops.h"
 #include "opt/pass.h"
 #include "support/knobs.h"
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 
 typedef void put_page(struct textbuf *out);
-static put_page put_ops, put_passes, put_knobs, put_diagnostics;
+static put_page put_ops, put_passes, put_knobs, put_diagnostics, put_analyses;
 
 /* The pages, and what describes each table. */
 static const struct page {
@@ -27,6 +28,7 @@ static const struct page {
      put_passes},
     {"knobs", "Knobs",
      "each tuning parameter: range, default, meaning, what it changes in an example", put_knobs},
+    {"analyses", "Analyses", "each analysis: what `--emit` prints of it, an example", put_analyses},
     {"diagnostics", "Diagnostics", "each message: explanation, a wrong and a right example",
      put_diagnostics},
     {"ptx", "PTX instructions", "each instruction of PTX: meaning, forms, operands, requirements",
@@ -77,13 +79,17 @@ static void put_forms(struct textbuf *out, const char *what, uint8_t forms) {
   if (separator != what) textbuf_char(out, '\n');
 }
 
+bool reference_knob_concerns(const struct knob_row *knob, const char *pass) {
+  const char *removed = strstr(knob->meaning, "remove ");
+  size_t length = strlen(pass);
+  bool removes = removed && strncmp(removed + 7, pass, length) == 0 && removed[7 + length] == ' ';
+  return removes || strcmp(knob->reader, pass) == 0;
+}
+
 static void put_pass_knobs(struct textbuf *out, const char *pass) {
   for (int i = 0; i < KNOB_COUNT; i++) {
     const struct knob_row *k = knobs_row((enum knob)i);
-    const char *removed = strstr(k->meaning, "remove ");
-    size_t length = strlen(pass);
-    bool removes = removed && strncmp(removed + 7, pass, length) == 0 && removed[7 + length] == ' ';
-    if (!removes && strcmp(k->reader, pass) != 0) continue;
+    if (!reference_knob_concerns(k, pass)) continue;
     textbuf_puts(out, "- knob ");
     page_word(out, "knobs", k->name);
     textbuf_puts(out, ": ");
@@ -121,6 +127,16 @@ static void put_knobs(struct textbuf *out) {
     else textbuf_puts(out, k->reader);
     textbuf_char(out, '\n');
     page_section(out, "knobs", k->name);
+  }
+}
+
+static void put_analyses(struct textbuf *out) {
+  const struct explain_analysis *analysis;
+  for (uint32_t k = 0; (analysis = explain_analysis(k)) != NULL; k++) {
+    page_heading(out, analysis->name);
+    page_plain(out, analysis->meaning);
+    textbuf_char(out, '\n');
+    page_section(out, "analyses", analysis->name);
   }
 }
 

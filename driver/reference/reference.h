@@ -18,10 +18,18 @@
 #ifndef NVM_DRIVER_REFERENCE_H
 #define NVM_DRIVER_REFERENCE_H
 
+#include "ir/intrinsic.h"
+#include "support/knobs.h"
 #include "support/textbuf.h"
 
 /* What the files of a kind ("ops") say of a row: the lines of its section. No bytes: nothing. */
 struct nvm_text reference_section(const char *kind, const char *name);
+
+/* Whether a knob changes what a pass does, or removes it from the pipelines. */
+bool reference_knob_concerns(const struct knob_row *knob, const char *pass);
+
+/* `float (float, constant i32)`: the signature of an intrinsic with LLVM's names of types. */
+void reference_signature(struct textbuf *out, const struct intrinsic_info *intrinsic);
 
 /* Writes all pages into a folder, which is created if its parent exists. Returns the exit status.
  */

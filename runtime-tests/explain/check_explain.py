@@ -47,7 +47,9 @@ FUNCTION = {"name": str, "kernel": bool, "begin": int, "end": int, "texts": [[in
 ENTRY = {"name": str, "meaning": str, "text": str, "example": str}
 REPORT = {"format": int, "version": str, "file": str, "cpu": str, "level": str, "source": str,
           "files": [{"name": str, "text": str}], "functions": [FUNCTION],
-          "reference": {"passes": [ENTRY], "ops": [ENTRY], "ptx": [ENTRY]}}
+          "reference": {"passes": [ENTRY], "ops": [ENTRY], "ptx": [ENTRY], "knobs": [{**ENTRY, "passes": [str]}], "intrinsics": [ENTRY],
+                        "diagnostics": [ENTRY], "analyses": [ENTRY]},
+          "diagnostics": [{"id": str, "severity": str, "message": str, "line": int}]}
 
 
 def type_faults(value, wanted, path):
@@ -328,6 +330,25 @@ def check_scripts(nvmini, _):
     return 1, faults
 
 
+def check_reference(nvmini, folder):
+    """Each entry of the reference in a page is a section of the reference pages."""
+    faults = []
+    subprocess.run([nvmini, "help", "--reference", f"{folder}/reference"], check=True)
+    report = json.loads(subprocess.run([nvmini, "explain", f"{ROOT}/samples/reduction.nvir", "--format", "json"], text=True,
+                                       capture_output=True, check=True).stdout)
+    for kind, entries in report["reference"].items():
+        with open(f"{folder}/reference/{kind}.md", encoding="utf-8") as f:
+            anchors = set(re.findall(r'<a id="([^"]*)">', f.read()))
+        expect(f"the reference has some {kind}", entries or kind == "diagnostics", faults)
+        for entry in entries:
+            expect(f"{kind}: {entry['name']} is on the page of the reference", entry["name"] in anchors, faults)
+            expect(f"{kind}: {entry['name']} has a meaning", entry["meaning"] or entry["text"], faults)
+    names = {kind: [entry["name"] for entry in entries] for kind, entries in report["reference"].items()}
+    expect(f"intrinsics that the module calls; found {names['intrinsics']}", "llvm.nvvm.barrier0" in names["intrinsics"] or
+           any("sreg" in name for name in names["intrinsics"]), faults)
+    return 1, faults
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
@@ -336,7 +357,7 @@ def main():
     modules, passed, failed = options.modules or sorted(glob.glob(f"{ROOT}/samples/*.nvir")), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         count, faults = 0, []
-        for check in (check_command, check_odd_names, check_large_source, check_limit, check_scripts):
+        for check in (check_command, check_odd_names, check_large_source, check_limit, check_scripts, check_reference):
             done, found = check(options.nvmini, folder)
             count, faults = count + done, faults + found
         for path in modules:

@@ -77,6 +77,22 @@ ROWS_SOURCE = """__global__ void rows(const float4 *m, const int *scale, float *
   if (threadIdx.x == 0) *out = sum;
 }
 """
+# A module about which there is a note that names a knob.
+ATOMIC = """target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @atomic(ptr %p) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %q = getelementptr i32, ptr %p, i32 %t
+  %old = atomicrmw add ptr %q, i32 1 seq_cst
+  call void @llvm.nvvm.barrier0()
+  ret void
+}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier0()
+!llvm.module.flags = !{!0}
+!llvm.ident = !{!1}
+!0 = !{i32 2, !"SDK Version", [2 x i32] [i32 12, i32 5]}
+!1 = !{!"clang version 19.1.7"}
+"""
 SAMPLES = ["sum", "saxpy", "matmul", "reduction", "histogram"]
 
 # Runs in the page: chooses every linked name of the rendered rows; returns the names that fail.
@@ -95,7 +111,7 @@ RESOLVE_ALL = """(() => {
         if (!(line >= 1)) failed.push(word.name);
       });
     });
-    const names = [...view.body.querySelectorAll(".v[data-name]")].slice(0, 25);
+    const names = [...view.body.querySelectorAll(".v[data-name]:not(.outside)")].slice(0, 25);
     names.forEach((span) => {
       const name = span.dataset.name;
       const row = view.rows[+span.closest(".row").dataset.row];
@@ -170,6 +186,49 @@ PRINTED = """(async () => {
 })()"""
 
 
+# The kinds of reference entries to which the visible links of the page lead, each link followed; the
+# links without an entry, and the words with an entry that are no link.
+LINKS = """(() => {
+  const dialog = document.getElementById("reference");
+  const kinds = new Set();
+  const lost = [];
+  const follow = (root) => [...root.querySelectorAll(".reference-link")].filter((link) => link.getClientRects().length).forEach((link) => {
+    link.click();
+    const [, kind, name] = /^(.*) (\\S+): what it is$/.exec(link.title);
+    kinds.add(kind);
+    if (!dialog.open || dialog.querySelector("h2").textContent !== kind + " " + name || !dialog.querySelector(".entry").textContent.trim()) lost.push(link.title);
+    [...dialog.querySelectorAll(".entry .reference-link")].forEach((inner) => {
+      inner.click();
+      if (!inner.title.startsWith(dialog.querySelector("h2").textContent)) lost.push(inner.title);
+    });
+    dialog.close();
+  });
+  const { func } = state;
+  TABS.forEach((tab) => {
+    showTab(tab.id);
+    document.querySelectorAll("details").forEach((details) => details.setAttribute("open", ""));
+    follow(document.getElementById("panel-" + tab.id));
+  });
+  showTab("code");
+  const inst = func.insts.find((other) => other.name && other.op === "call") || func.insts.find((other) => other.name);
+  if (inst) {
+    chooseValue(inst.name, func.final);
+    follow(document.getElementById("card"));
+    document.querySelectorAll("#card .facts dt *").forEach((term) => term.scrollWidth > term.clientWidth + 1 && lost.push("cut: " + term.textContent));
+    chooseValue("");
+  }
+  codeTab.views.ir.render(true);
+  [...codeTab.views.ir.body.querySelectorAll("[data-name^='@llvm.']")].filter((word) => intrinsicOf(word.dataset.name)).forEach((word) => {
+    word.click();
+    if (!dialog.open || !word.dataset.name.startsWith("@" + dialog.querySelector("h2 .mono").textContent)) lost.push(word.dataset.name);
+    else kinds.add("Intrinsic");
+    dialog.close();
+  });
+  codeTab.views.ir.refresh();
+  return JSON.stringify({ kinds: [...kinds].sort(), lost: lost.slice(0, 5) });
+})()"""
+
+
 class Checks:
     """Counts what holds and prints what does not."""
 
@@ -204,6 +263,16 @@ def check_tabs(browser, checks, shots):
         if shots:
             time.sleep(0.3)
             browser.screenshot(os.path.join(shots, "%s-%d-%s.png" % (checks.page[:-5], number + 1, tab)))
+
+
+def check_links(browser, checks):
+    """Every link to the reference leads to its entry."""
+    found = json.loads(browser.evaluate(LINKS))
+    checks.expect(not found["lost"], "links without an entry: %s" % found["lost"])
+    wanted = {"Analysis", "Knob", "Pass"} if checks.page == "rows.html" else set()
+    if checks.page == "atomic.html":
+        wanted = {"Analysis", "Diagnostic", "Intrinsic", "Knob"}
+    checks.expect(wanted <= set(found["kinds"]), "no links to: %s" % (wanted - set(found["kinds"])))
 
 
 def check_print(browser, checks):
@@ -473,6 +542,7 @@ def check_page(browser, path, limit, shots):
         check_live(browser, checks)
         check_conflicts(browser, checks)
         check_answers(browser, checks)
+        check_links(browser, checks)
         check_print(browser, checks)
         if checks.page == "rows.html":
             check_rows(browser, checks)
@@ -494,7 +564,8 @@ def make_page(nvmini, folder, name, text):
     source, page = (os.path.join(folder, name + suffix) for suffix in (".nvir", ".html"))
     with open(source, "w", encoding="utf-8") as file:
         file.write(text)
-    subprocess.run([nvmini, "explain", source, "--cpu", "sm_90a", "-o", page], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([nvmini, "explain", source, "--cpu", "sm_90a", "-o", page], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
     return page
 
 
@@ -508,6 +579,7 @@ def make_pages(nvmini, folder):
     with open(os.path.join(folder, "rows.cu"), "w", encoding="utf-8") as file:
         file.write(ROWS_SOURCE)
     texts["rows"] = ROWS.replace("FOLDER", folder)
+    texts["atomic"] = ATOMIC
     texts["conflicts"] = texts.pop("transpose").replace("[33 x float]", "[32 x float]")
     return [make_page(nvmini, folder, name, text) for name, text in texts.items()]
 
