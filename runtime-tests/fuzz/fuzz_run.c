@@ -209,8 +209,8 @@ static uint64_t first_difference(const struct sim *s, uint64_t address, const ui
   return size;
 }
 
-/* Whether the machines hold the same, except for poison of the IR, which a executed; prints how they
- * differ if `prints`. */
+/* Whether the machines hold the same, except for poison of the IR, which a executed; prints how
+ * they differ if `prints`. */
 static bool is_same(const struct instance *c, struct sim *a, struct sim *b, bool prints) {
   for (uint32_t i = 0; i < c->buffer_count; i++) {
     uint64_t size = c->buffers[i].size;

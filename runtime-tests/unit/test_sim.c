@@ -132,7 +132,8 @@ static void survives_refusal(void **unused) {
   }
 }
 
-/* IR may store a vector that is poison in part: its bytes are marked until they are stored again. */
+/* IR may store a vector that is poison in part: its bytes are marked until they are stored again.
+ */
 static void marks_poison(void **unused) {
   (void)unused;
   static const char text[] =
