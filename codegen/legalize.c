@@ -6,6 +6,8 @@
  * insertelement. Within one operand a shared subexpression is expanded once: a chain of expressions
  * that each use the previous one twice would otherwise grow exponentially.
  *
+ * An atomic access of a vector becomes one of an integer.
+ *
  * Where all lanes of a loaded vector of bytes are extended alike, the vector is, so that the load
  * extends (select.c).
  *
@@ -128,6 +130,46 @@ static void legalize_inst(struct nvm_function *f, struct nvm_inst_id i) {
     bool may_hold = value_kind(v) == VALUE_CONST || is_alias(f, v);
     if (may_hold && contains_expression(f, v, 0)) legalize_operand(f, i, k, v);
   }
+}
+
+/* --- atomic vectors --------------------------------------------------------------------------- */
+
+static bool is_atomic_vector(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (i->op != OP_LOAD && i->op != OP_STORE) return false;
+  if (memory_access_unpack(i->aux).ordering == ORDER_NONE) return false;
+  struct nvm_type type = i->op == OP_LOAD ? i->type : value_type(f, inst_operand(f, i, 0));
+  return type_is_vector(&f->module->types, type);
+}
+
+/* The type of integers with as many lanes and bits as a vector. */
+static struct nvm_type integer_lanes(struct nvm_module *m, struct nvm_type vector) {
+  uint32_t bits = layout_scalar_bits(&m->layout, &m->types, type_scalar(&m->types, vector));
+  return type_vector(&m->types, type_int(&m->types, bits), type_info(&m->types, vector)->count);
+}
+
+/* PTX has no atomic access of a vector: an integer of as many bits is loaded or stored. */
+static void access_as_integer(struct nvm_function *f, struct nvm_inst_id id) {
+  struct type_table *t = &f->module->types;
+  struct nvm_inst i = *function_inst(f, id);
+  struct nvm_value v = inst_operand(f, &i, 0);
+  struct nvm_type type = i.op == OP_LOAD ? i.type : value_type(f, v);
+  struct nvm_type lanes = integer_lanes(f->module, type);
+  uint64_t bits = type_scalar_bits(t, type_scalar(t, lanes)) * type_info(t, lanes)->count;
+  struct nvm_type integer = type_int(t, (uint32_t)bits);
+  bool pointers = type_is_ptr_or_vector(t, type);
+  struct builder b = builder_replacing(f, id);
+  if (i.op == OP_LOAD) {
+    v = builder_load(&b, integer, v, i.aux);
+    if (pointers) v = builder_unary(&b, OP_BITCAST, lanes, v);
+  } else {
+    if (pointers) v = builder_unary(&b, OP_PTRTOINT, lanes, v);
+    v = builder_unary(&b, OP_BITCAST, integer, v);
+  }
+  if (value_is_none(v)) return;
+  inst_set_operand(f, id, 0, v);
+  if (i.op == OP_STORE) return;
+  function_inst(f, id)->op = pointers ? OP_INTTOPTR : OP_BITCAST;
+  function_inst(f, id)->aux = 0;
 }
 
 /* --- quotient and remainder ------------------------------------------------------------------- */
@@ -289,6 +331,7 @@ bool legalize_function(struct nvm_function *f, bool optimizes) {
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i) {
       legalize_inst(f, i);
+      if (is_atomic_vector(f, function_inst(f, i))) access_as_integer(f, i);
       if (optimizes && is_long_division(f, function_inst(f, i))) share_division(f, i);
     }
   return !module_out_of_memory(f->module);

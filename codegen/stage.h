@@ -7,8 +7,8 @@
 /* Lowers one function definition and appends its text to l->out. */
 enum nvm_status function_lower(struct lower *l, struct nvm_function *f);
 
-/* Replaces operands that are, or contain, constant expressions by instructions; if it optimizes, a
- * 64-bit remainder by its quotient. */
+/* Replaces operands that are, or contain, constant expressions by instructions, and atomic accesses
+ * of vectors by those of integers; if it optimizes, a 64-bit remainder by its quotient. */
 bool legalize_function(struct nvm_function *f, bool optimizes);
 /* Extends vectors of bytes where they are loaded if all their lanes are extended alike. */
 bool legalize_loaded_bytes(struct nvm_function *f, struct arena *arena);

@@ -258,6 +258,16 @@ static void check_kernel(const struct instance *c, struct program *ir, struct pr
   sim_destroy(right);
 }
 
+/* Whether PTX has the name as it is; other characters are replaced. */
+static bool is_ptx_name(struct nvm_text name) {
+  for (size_t i = 0; i < name.length; i++) {
+    char c = name.bytes[i];
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    if (!letter && (i == 0 || c < '0' || c > '9')) return false;
+  }
+  return name.length > 0;
+}
+
 static void check_kernels(struct program *ir, struct program *ptx, size_t size) {
   struct nvm_module *m = module_of_handle(ir->module);
   uint32_t count = 0;
@@ -265,6 +275,7 @@ static void check_kernels(struct program *ir, struct program *ptx, size_t size) 
     const struct nvm_function *f = m->functions.data[i];
     struct instance c;
     if (!function_is_kernel(f) || function_is_declaration(f)) continue;
+    if (!is_ptx_name(module_text(m, f->symbol.name))) continue;
     count++;
     if (make_instance(&c, m, f, (int)(size / 8 % FILLINGS))) check_kernel(&c, ir, ptx);
     arena_free(&c.arena);

@@ -142,7 +142,7 @@ static bool rename_definitions(const struct nvm_module *into, struct nvm_module 
     struct nvm_str taken = strtab_find(&into->strings, name.bytes, name.length);
     if (!taken.index || value_is_none(module_find_symbol(into, taken))) continue;
     char text[200];
-    int length = snprintf(text, sizeof text, "%.*s.x%u",
+    int length = snprintf(text, sizeof text, "%.*s_x%u",
                           (int)(name.length < 150 ? name.length : 150), name.bytes, i);
     struct nvm_str fresh = strtab_intern(&from->strings, text, (size_t)length);
     if (!value_is_none(module_find_symbol(from, fresh)) ||
