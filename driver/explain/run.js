@@ -77,7 +77,7 @@ function findingsOf(func) {
   const items = [];
   const add = (line, kind, sentence) => items.push(make("li", null, make("span", { class: "tag missed" }, kind), " ",
     makeButton("line " + line, () => runView.code.showLine(line) && showIrOfPtx(line), { class: "line-link" }), " " + sentence));
-  if (func.run.finding) items.push(make("li", { class: "finding" }, func.run.finding));
+  if (func.run.finding) items.push(make("li", { class: "finding" }, findingWithLine(func)));
   func.run.lines.forEach((counts) => {
     if (counts.bytes && isUncoalesced(counts)) {
       const [moved, needed] = [counts.sectors, neededSectors(counts)].map((count) => perWarp(counts, count));
@@ -88,6 +88,17 @@ function findingsOf(func) {
   });
   if (!items.length) items.push(make("li", { class: "faint" }, "Coalesced, without conflicts and without divergence."));
   return section("Findings", make("ul", { class: "plain findings" }, items.slice(0, 100)));
+}
+
+/* The finding that ended the launch; its line, which counts in the whole PTX, as a link to the line of
+ * this function's PTX. */
+function findingWithLine(func) {
+  return func.run.finding.split(/\bline (\d+)/).map((part, i) => {
+    const line = +part - func.ptx_begin + 1;
+    if (i % 2 === 0) return part;
+    return line >= 1 && line <= func.ptx.length ?
+      makeButton("line " + line, () => runView.code.showLine(line) && showIrOfPtx(line), { class: "line-link" }) : "line " + part;
+  });
 }
 
 /* The opcode of a line of PTX with its modifiers, without its guard. */

@@ -78,7 +78,8 @@ ROWS_SOURCE = """__global__ void rows(const float4 *m, const int *scale, float *
 }
 """
 # A module about which there is a note that names a knob.
-ATOMIC = """target triple = "nvptx64-nvidia-cuda"
+ATOMIC = """; nvmini-run: --block 64 --arg buf:i32:16:zero
+target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @atomic(ptr %p) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %q = getelementptr i32, ptr %p, i32 %t
@@ -412,6 +413,18 @@ ROWS_NOTES = """(() => {
 })()"""
 
 
+# The launch of ATOMIC leaves its buffer; the line of the finding is that of the tab.
+FINDING = """(() => {
+  showTab("run");
+  const finding = document.querySelector("#panel-run .finding");
+  const link = finding && finding.querySelector("button");
+  if (!link) return "the finding has no link: " + (finding && finding.textContent);
+  link.click();
+  const row = runView.code.rows[runView.code.current];
+  return row && /\\b(atom|red)\\./.test(row.text) && link.textContent === "line " + row.line ? "" : "the finding is at " + (row && row.text);
+})()"""
+
+
 def check_rows(browser, checks):
     """Answers of the page of ROWS to what its readers ask."""
     for question in (ROWS_MOVED, ROWS_FINDINGS, ROWS_SEARCH, ROWS_REMOVED, ROWS_NOTES):
@@ -544,6 +557,9 @@ def check_page(browser, path, limit, shots):
         check_answers(browser, checks)
         check_links(browser, checks)
         check_print(browser, checks)
+        if checks.page == "atomic.html":
+            wrong = browser.evaluate(FINDING)
+            checks.expect(not wrong, wrong)
         if checks.page == "rows.html":
             check_rows(browser, checks)
         check_keyboard(browser, checks)
