@@ -210,9 +210,15 @@ function inputOfSource(func, line) {
 }
 
 /* Below the code: the instructions of a source line that are not in the final IR, each with the
- * pass that removed it, the last first: the first passes remove what every input has. */
+ * pass that removed it, the last first: the first passes remove what every input has. The first
+ * history compares all texts, so it is a job. */
 function showRemoved(line) {
   const { func } = state;
+  codeTab.removed.hidden = true;
+  addJob(() => func === state.func && listRemoved(func, line));
+}
+
+function listRemoved(func, line) {
   const first = func.steps[0].text;
   const items = inputOfSource(func, line).map((input) => ({ input, history: lineHistory(func, 0, input) }))
     .filter(({ history }) => history.removed >= 0)

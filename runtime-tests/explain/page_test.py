@@ -394,10 +394,11 @@ ROWS_SEARCH = """(() => {
   openHit(findHits("*scale").find((hit) => hit.where === "source"));
   return /scale/.test(shown()) && codeTab.chooser.value === "0" ? "" : "a hit in a source file shows " + shown();
 })()"""
-ROWS_REMOVED = """(() => {
+ROWS_REMOVED = """(async () => {
   showTab("code");
   const row = codeTab.views.source.rowOfLine(6);
   codeTab.views.source.setCurrent(row, true);
+  await new Promise((done) => addJob(done));
   const items = [...codeTab.removed.querySelectorAll("li")].map((item) => item.textContent);
   const pass = state.func.steps[lineHistory(state.func, 0, indexText(state.func, 0).definitions.get("%k")).removed].pass;
   return items.some((text) => text.startsWith("%k = load i32, ptr addrspace(1) %scaleremoved by " + pass)) ? "" :
