@@ -102,9 +102,7 @@ static int64_t offset_from(const struct address *from, const struct address *now
   return evalint_sext(now->form.width, distance);
 }
 
-static bool is_near(int64_t offset) {
-  return offset > -MAX_OFFSET && offset < MAX_OFFSET;
-}
+static bool is_near(int64_t offset) { return offset > -MAX_OFFSET && offset < MAX_OFFSET; }
 
 /* A dominating address at a constant distance from `now`; NULL if there is none. */
 static const struct address *find(const struct sharer *s, const struct address *now,
@@ -226,7 +224,9 @@ static uint32_t count_saved(const struct nvm_function *f, struct nvm_value v, ui
 static struct scev stride_between(struct sharer *s, const struct address *now,
                                   const struct address *above) {
   struct scev d = scev_subtract(s->scev, now->form, above->form);
-  if (d.count != 1 || d.terms[0].loop || !is_near(d.constant + above->offset)) d.width = 0;
+  if (d.count != 1 || d.terms[0].loop ||
+      !is_near((int64_t)((uint64_t)d.constant + (uint64_t)above->offset)))
+    d.width = 0;
   return d;
 }
 

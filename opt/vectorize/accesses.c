@@ -86,6 +86,21 @@ bool accesses_can_speculate(struct vector_loop *v) {
   return true;
 }
 
+/* The largest offset and step, in bytes, of an access that counts as affine: 1 TiB. Products with
+ * numbers of lanes and sums of a few then stay far from the limits of 64 bits. */
+static const int64_t max_distance = INT64_C(1) << 40;
+
+static bool is_within_distance(int64_t bytes) {
+  return bytes >= -max_distance && bytes <= max_distance;
+}
+
+bool accesses_is_bounded(const struct scev *address) {
+  if (address->width == 0 || !is_within_distance(address->constant)) return false;
+  for (uint32_t k = 0; k < address->count; k++)
+    if (!is_within_distance(address->terms[k].coefficient)) return false;
+  return true;
+}
+
 bool accesses_add(struct vector_loop *v, uint32_t at) {
   const struct nvm_inst *i = vl_inst(v, v->body[at]);
   bool store = i->op == OP_STORE;
@@ -99,7 +114,7 @@ bool accesses_add(struct vector_loop *v, uint32_t at) {
       layout_written_align(layout, vl_types(v), type, memory_access_unpack(i->aux).align_log2);
   a.space = type_info(vl_types(v), value_type(v->f, pointer))->width;
   a.address = scev_of(v->scev, pointer);
-  a.affine = a.address.width != 0 && scev_step(v->scev, a.address, v->index, &a.step);
+  a.affine = accesses_is_bounded(&a.address) && scev_step(v->scev, a.address, v->index, &a.step);
   a.conditional = !dominance_dominates(v->dominance, i->block, v->loop->latch);
   if (!VEC_PUSH(v->env->arena, &v->accesses, a)) return false;
   v->access_of[a.inst.index] = v->accesses.count;

@@ -503,7 +503,7 @@ static void emit_steps(struct executor *x, uint32_t n, struct nvm_value scalar) 
     struct nvm_value steps[VECTORIZE_MAX_LANES];
     for (uint32_t l = 0; l < x->factor; l++) {
       struct nvm_value by =
-          x_number(x, pointer ? TYPE_I64 : r->type, r->step * (int64_t)(part * x->factor + l));
+          x_number(x, pointer ? TYPE_I64 : r->type, vplan_steps(r->step, part * x->factor + l));
       steps[l] = by;
       if (lanes)
         *x_lane_slot(x, n, part, l) =
@@ -606,10 +606,10 @@ static void emit_latch(struct executor *x, struct heads *h, struct nvm_value end
     if (x->p->nested && moves) {
       close_phi(x, h->phi[n], x_lane(x, vplan_operand(x->p, r, 1), 0, last));
     } else if (r->kind == VP_INDUCTION && type_is_int(vl_types(x->v), r->type)) {
-      struct nvm_value by = x_number(x, r->type, r->step * (int64_t)(last + 1));
+      struct nvm_value by = x_number(x, r->type, vplan_steps(r->step, last + 1));
       close_phi(x, h->phi[n], add_steps(x, h->phi[n], by, step_flags(x, r)));
     } else if (moves) {
-      close_phi(x, h->phi[n], x_add_number(x, h->phi[n], r->step * (int64_t)(last + 1)));
+      close_phi(x, h->phi[n], x_add_number(x, h->phi[n], vplan_steps(r->step, last + 1)));
     } else if (r->kind == VP_RECURRENCE || r->kind == VP_SERIAL) {
       struct nvm_value back =
           x_lane(x, vplan_operand(x->p, r, 1), last / x->factor, last % x->factor);
@@ -651,7 +651,7 @@ void execute_straight(struct executor *x, uint32_t copy, struct nvm_value *heads
   for (uint32_t n = 1; n < x->p->recipes.count && !x->failed; n++) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
     if (r->kind == VP_POINTER || r->kind == VP_INDUCTION)
-      h.phi[n] = x_add_number(x, heads[n], r->step * (int64_t)copy);
+      h.phi[n] = x_add_number(x, heads[n], vplan_steps(r->step, copy));
     else if (vplan_is_phi((enum vp_kind)r->kind)) h.phi[n] = x->entry[r->reduction];
     if (r->kind == VP_POINTER || r->kind == VP_SERIAL || r->kind == VP_REDUCTION)
       *x_lane_slot(x, n, 0, 0) = h.phi[n];

@@ -27,7 +27,7 @@ static struct nvm_value access_address(struct executor *x, const struct vp_recip
   if (vplan_recipe(x->p, pointer)->kind != VP_POINTER) {
     bool own = r->step == 0 || part + lane == 0; /* others are relative to lane 0 */
     struct nvm_value first = x_lane(x, pointer, own ? part : 0, own ? lane : 0);
-    return own ? first : x_advance(x, first, x_number(x, TYPE_I64, r->step * (int64_t)lane));
+    return own ? first : x_advance(x, first, x_number(x, TYPE_I64, vplan_steps(r->step, lane)));
   }
   int64_t offset = r->offset + (int64_t)(part * x->factor + lane) * a->step;
   return x_advance(x, *x_lane_slot(x, pointer, 0, 0), x_number(x, TYPE_I64, offset));

@@ -150,7 +150,8 @@ static void describe(struct outer_nest *n, uint32_t at) {
   a->start = scev_at_start(v->scev, scev_at_start(v->scev, address, n->inner), v->index);
   a->steps[OUTER] = step_of(n, address, v->index);
   a->steps[INNER] = step_of(n, address, n->inner);
-  a->affine = address.width == 64 && scev_is_invariant(v->scev, a->start, v->index) &&
+  a->affine = address.width == 64 && accesses_is_bounded(&address) &&
+              scev_is_invariant(v->scev, a->start, v->index) &&
               scev_is_invariant(v->scev, a->steps[OUTER], v->index) &&
               scev_is_invariant(v->scev, a->steps[INNER], v->index) &&
               (a->in_inner || is_within(a->steps[INNER], 0));

@@ -256,10 +256,12 @@ bool serial_recognize(struct vector_loop *v, struct header_phi *p);
 /* Collects accesses and groups, and determines the run-time checks. */
 enum vector_refusal accesses_analyze(struct vector_loop *v, enum nvm_status *status);
 /* Parts of it: appends instruction `at` of the body to v->accesses (false when out of memory);
- * whether vectors can have elements of its type; whether two accesses are to different objects;
+ * whether an address is affine and its numbers are so small that distances can be computed; whether
+ * vectors can have elements of its type; whether two accesses are to different objects;
  * whether the base is a byval parameter of a kernel, which is read in place; the known alignment,
  * up to 32, of address + offset in iteration 0. */
 bool accesses_add(struct vector_loop *v, uint32_t at);
+bool accesses_is_bounded(const struct scev *address);
 bool accesses_is_element(const struct vector_loop *v, const struct vector_access *a);
 bool accesses_are_disjoint(const struct vector_loop *v, const struct vector_access *a,
                            const struct vector_access *b);

@@ -83,6 +83,10 @@ struct vplan {
 
 /* Creates an empty plan for factors least … most. */
 bool vplan_init(struct vplan *p, uint32_t least, uint32_t most, struct arena *arena);
+/* `count` steps of a pointer or an induction, modulo 2^64 as their sums are. */
+static inline int64_t vplan_steps(int64_t step, uint32_t count) {
+  return (int64_t)((uint64_t)step * count);
+}
 /* Appends a recipe with these operands; 0 when out of memory. */
 uint32_t vplan_add(struct vplan *p, struct vp_recipe r, const uint32_t *operands, uint32_t count);
 static inline struct vp_recipe *vplan_recipe(const struct vplan *p, uint32_t r) {
