@@ -7,6 +7,7 @@
 #include "round_trip.h"
 
 #include "frontend/bitcode/bits.h"
+#include "random.h"
 
 enum { MEMORY_LIMIT = 512 << 20 };
 
@@ -54,13 +55,10 @@ struct mutator {
   struct arena arena;
   VEC(struct event) events;
   VEC(uint64_t) numbers;
-  uint64_t random;
+  struct random random;
 };
 
-static uint64_t below(struct mutator *m, uint64_t n) {
-  m->random = m->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return n == 0 ? 0 : (m->random >> 33) % n;
-}
+static uint64_t below(struct mutator *m, uint64_t n) { return random_below(&m->random, n); }
 
 static bool decode(struct mutator *m, const uint8_t *data, size_t size) {
   struct bits b;
@@ -200,7 +198,7 @@ static size_t encode(const struct mutator *m, uint8_t *data, size_t size) {
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
-  struct mutator m = {.random = seed};
+  struct mutator m = {.random = {seed}};
   size_t made = 0;
   arena_init(&m.arena, nvm_default_allocator);
   const uint8_t *copy = (const uint8_t *)arena_copy(&m.arena, data, size);

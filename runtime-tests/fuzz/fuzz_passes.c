@@ -4,6 +4,7 @@
  * knobs; without one, a hash of the input does. */
 #include "opt/pass.h"
 #include "options_line.h"
+#include "random.h"
 #include "round_trip.h"
 #include "support/knobs.h"
 
@@ -13,14 +14,7 @@ enum { MEMORY_LIMIT = 512 << 20, MAX_PASSES = 8, MAX_TEXT = 600 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct random {
-  uint64_t state;
-};
-
-static uint32_t below(struct random *r, uint32_t n) {
-  r->state = r->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (uint32_t)(r->state >> 33) % n;
-}
+static uint32_t below(struct random *r, uint32_t n) { return (uint32_t)random_below(r, n); }
 
 static uint64_t hash(const uint8_t *data, size_t size) {
   uint64_t h = UINT64_C(14695981039346656037);

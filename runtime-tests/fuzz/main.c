@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "random.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MAX_INPUT = 1 << 16, MAX_WORDS = 2000 };
@@ -32,7 +34,7 @@ struct mutator {
   size_t seed_count;
   char *words[MAX_WORDS];
   size_t word_count;
-  uint64_t random;
+  struct random random;
 };
 
 static struct bytes read_stream(FILE *in) {
@@ -78,10 +80,7 @@ static void read_dictionary(struct mutator *m, const char *path) {
   free(b.data);
 }
 
-static size_t below(struct mutator *m, size_t n) {
-  m->random = m->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return n == 0 ? 0 : (size_t)(m->random >> 33) % n;
-}
+static size_t below(struct mutator *m, size_t n) { return random_below(&m->random, n); }
 
 /* Replaces `old` bytes at `at` by `size` bytes of `with`, within MAX_INPUT. */
 static void splice(struct bytes *b, size_t at, size_t old, const void *with, size_t size) {
@@ -184,7 +183,7 @@ static void fuzz(struct mutator *m, double seconds) {
 }
 
 int main(int argc, char **argv) {
-  static struct mutator m = {.random = 1};
+  static struct mutator m = {.random = {1}};
   double seconds = 0;
   int at = 1;
   for (; at + 1 < argc && strncmp(argv[at], "--", 2) == 0; at += 2) {
