@@ -1,7 +1,7 @@
 /* The mutator's interface to fuzzing engines: libFuzzer (linked into targets that read text) and
- * AFL++ (build/…/nvir_mutator.so, AFL_CUSTOM_MUTATOR_LIBRARY). One mutation in four, and all of
- * inputs that are no valid module, is left to the engine. With NVMINI_FUZZ_BYTES set, all are, so
- * that both can be measured with one program. */
+ * AFL++ (build/…/nvir_mutator.so, AFL_CUSTOM_MUTATOR_LIBRARY). libFuzzer makes one mutation in four
+ * itself, all mutations of inputs that are not valid modules, and all with NVMINI_FUZZ_BYTES set,
+ * so that both can be measured with one program. AFL++ makes mutations of its own besides these. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
   return LLVMFuzzerMutate ? LLVMFuzzerMutate(data, size, max_size) : size;
 }
 
-/* 0 makes libFuzzer take another mutation. */
+/* After 0, libFuzzer makes another mutation. */
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1, const uint8_t *data2,
                                  size_t size2, uint8_t *out, size_t max_size, unsigned seed) {
   struct random r = {seed};

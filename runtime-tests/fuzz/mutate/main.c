@@ -1,4 +1,4 @@
-/* The mutator as a command, for looking at what it does and for its test:
+/* The mutator as a command, to show what it does and for its test:
  *
  *   mutate FILE [SEED [NAME]]        prints a mutated copy; NAME: that mutation only
  *   mutate --cross FILE OTHER [SEED] prints FILE with blocks of OTHER
@@ -7,7 +7,8 @@
  *                                    prints for each its name, how many were made, and how many of
  *                                    them the verifier refuses
  *
- * Exit status 1: the file is no valid module, or nothing could be changed. */
+ * Exit status 1: the file is not a valid module, or nothing could be changed; 2: a wrong argument.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 #include "mutate.h"
 #include "nvmini.h"
 
-enum { ROOM = 1 << 20 };
+/* Bytes of a file and of a result. */
+enum { MAX_INPUT = 4 << 20, ROOM = 2 * MAX_INPUT };
 
 struct text {
   char *bytes;
@@ -23,13 +25,17 @@ struct text {
 };
 
 static struct text read_file(const char *path) {
-  struct text t = {malloc(ROOM), 0};
+  struct text t = {malloc(MAX_INPUT), 0};
   FILE *in = fopen(path, "rb");
   if (!in || !t.bytes) {
     perror(path);
     exit(2);
   }
-  t.length = fread(t.bytes, 1, ROOM, in);
+  t.length = fread(t.bytes, 1, MAX_INPUT, in);
+  if (ferror(in) || fgetc(in) != EOF) {
+    fprintf(stderr, "mutate: cannot read '%s', or it is larger than %d bytes\n", path, MAX_INPUT);
+    exit(2);
+  }
   fclose(in);
   return t;
 }

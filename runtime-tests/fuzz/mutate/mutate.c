@@ -102,63 +102,76 @@ static size_t print(struct mutator *m, const char *text, size_t size, char *out,
 
 /* ---- One module ---- */
 
-/* One try: 0 if a mutation found no place, or the verifier refuses the result. */
-static size_t try_once(struct random *r, const char *text, size_t size, char *out, size_t room,
+/* One try: 0 if no mutation found a place, or the verifier refuses the result. */
+static size_t try_once(struct mutator *m, const char *text, size_t size, char *out, size_t room,
                        int only) {
-  struct mutator m = {.m = parse(text, size), .random = *r};
-  if (!m.m) return 0;
-  size_t length = 0;
   bool checked = true, made = false;
-  for (uint64_t left = only == MUTATE_ANY ? 1 + below(&m, 4) : 1; left > 0 && checked; left--) {
-    int k = only == MUTATE_ANY ? pick_mutation(&m) : only;
-    if (!mutator_begin(&m)) break;
-    bool done = mutations[k].make(&m);
+  for (uint64_t left = only == MUTATE_ANY ? 1 + below(m, 4) : 1; left > 0 && checked; left--) {
+    int k = only == MUTATE_ANY ? pick_mutation(m) : only;
+    if (!mutator_begin(m, m->m->functions.count)) break;
+    bool done = mutations[k].make(m);
     made |= done;
     if (done && k == RULE) checked = false;
   }
-  if (made && !m.m->arena.failed) length = print(&m, text, size, out, room, checked);
-  *r = m.random;
-  module_destroy(m.m);
-  return length;
+  return made && !m->m->arena.failed ? print(m, text, size, out, room, checked) : 0;
 }
 
 size_t mutate_text(const char *text, size_t size, char *out, size_t room, uint64_t seed, int only) {
   struct random r = {seed};
   size_t length = 0;
-  for (int tries = 0; tries < TRIES && length == 0; tries++)
-    length = try_once(&r, text, size, out, room, only);
+  for (int tries = 0; tries < TRIES && length == 0; tries++) {
+    struct mutator m = {.m = parse(text, size), .random = r};
+    if (!m.m) return 0;
+    length = try_once(&m, text, size, out, room, only);
+    r = m.random;
+    module_destroy(m.m);
+  }
   return length;
 }
 
 /* ---- Two modules ---- */
 
-/* Renames the definitions of `from` whose names are taken in `into`. */
+static bool is_taken(const struct nvm_module *m, const char *name, size_t length) {
+  struct nvm_str s = strtab_find(&m->strings, name, length);
+  return s.index && !value_is_none(module_find_symbol(m, s));
+}
+
+/* The first of `name_x0`, `name_x1`, … that neither module has; a long name is cut. */
+static struct nvm_str fresh_name(const struct nvm_module *into, struct nvm_module *from,
+                                 struct nvm_text name) {
+  enum { MAX_NAME = 150 };
+  char text[MAX_NAME + 20];
+  int kept = (int)(name.length < MAX_NAME ? name.length : MAX_NAME);
+  for (uint32_t n = 0;; n++) {
+    int printed = snprintf(text, sizeof text, "%.*s_x%u", kept, name.bytes, n);
+    size_t length = (size_t)printed;
+    if (!is_taken(into, text, length) && !is_taken(from, text, length))
+      return strtab_intern(&from->strings, text, length);
+  }
+}
+
+/* Renames the definitions of `from` whose names are taken in `into`. False: out of memory. */
 static bool rename_definitions(const struct nvm_module *into, struct nvm_module *from) {
   uint32_t count = from->symbol_order.count;
   for (uint32_t i = 0; i < count; i++) {
     struct nvm_value symbol = from->symbol_order.data[i];
     if (value_is_none(symbol) || module_symbol(from, symbol)->declared_only) continue;
     struct nvm_text name = module_text(from, module_symbol(from, symbol)->name);
-    struct nvm_str taken = strtab_find(&into->strings, name.bytes, name.length);
-    if (!taken.index || value_is_none(module_find_symbol(into, taken))) continue;
-    char text[200];
-    int length = snprintf(text, sizeof text, "%.*s_x%u",
-                          (int)(name.length < 150 ? name.length : 150), name.bytes, i);
-    struct nvm_str fresh = strtab_intern(&from->strings, text, (size_t)length);
-    if (!value_is_none(module_find_symbol(from, fresh)) ||
-        !module_rename_symbol(from, symbol, fresh))
-      return false;
+    if (!is_taken(into, name.bytes, name.length)) continue;
+    struct nvm_str fresh = fresh_name(into, from, name);
+    if (!fresh.index || !module_rename_symbol(from, symbol, fresh)) return false;
   }
   return true;
 }
 
-/* Copies blocks of functions from number `first` on; half of the time these become declarations. */
+/* Copies blocks of the functions from number `first` on to those before it; half of the time the
+ * former become declarations. */
 static bool splice_linked(struct mutator *m, uint32_t first) {
   bool made = false;
   uint32_t count = m->m->functions.count;
   if (count == first) return false;
   for (uint64_t left = 1 + below(m, 3); left > 0; left--) {
-    if (!mutator_begin(m)) return made;
+    if (!mutator_begin(m, first)) return made;
     const struct nvm_function *from = m->m->functions.data[first + below(m, count - first)];
     made |= !function_is_declaration(from) && splice_block(m, from);
   }

@@ -150,7 +150,7 @@ bool mutate_call(struct mutator *m) {
   operands[count] = value_make(VALUE_FUNCTION, index);
   uint32_t site = module_call_site(
       m->m, (struct call_site){.function_type = callee->type, .convention = callee->convention});
-  struct builder b = builder_before(m->f, at);
+  struct builder b = builder_replacing(m->f, at); /* calls need a location where others have one */
   struct nvm_type type = function_result_type(callee);
   struct nvm_inst_id i = builder_insert(&b, OP_CALL, 0, type, operands, count + 1, site);
   if (!site || !i.index) return false;
@@ -180,12 +180,13 @@ static struct nvm_value copy_inst(struct mutator *m, const struct nvm_function *
     operands[k] = operand_of_copy(m, from, copies, inst_operand(from, i, k), at);
     if (value_is_none(operands[k])) return VALUE_NULL;
   }
-  struct builder b = builder_before(m->f, at);
+  struct builder b = builder_replacing(m->f, at);
   return value_of_inst(
       builder_insert(&b, (enum op)i->op, i->flags, i->type, operands, i->operand_count, i->aux));
 }
 
 bool splice_block(struct mutator *m, const struct nvm_function *from) {
+  bool made = false;
   struct nvm_inst_id at = pick_inst(m, inst_is_place);
   struct nvm_block chosen = {0};
   uint32_t seen = 0, known = from->insts.count;
@@ -200,12 +201,12 @@ bool splice_block(struct mutator *m, const struct nvm_function *from) {
     next = inst.next;
     if (!is_copyable(from, &inst) || i.index >= known) continue;
     copies[i.index] = copy_inst(m, from, &inst, copies, at);
-    if (!value_is_none(copies[i.index]) && !type_equal(inst.type, TYPE_VOID))
-      last = copies[i.index];
+    if (value_is_none(copies[i.index])) continue;
+    if (!type_equal(inst.type, TYPE_VOID)) last = copies[i.index];
+    made = true;
   }
-  if (value_is_none(last)) return false;
-  use_value(m, last, at);
-  return true;
+  if (!value_is_none(last)) use_value(m, last, at);
+  return made;
 }
 
 /* A copy of a block of any function of the module. */

@@ -29,21 +29,28 @@ bool mutate_operand(struct mutator *m) {
   return true;
 }
 
-static bool can_change_op(const struct nvm_function *f, const struct nvm_inst *i) {
-  (void)f;
-  return op_is_binary((enum op)i->op) || op_is_cast((enum op)i->op) || i->op == OP_ICMP ||
-         i->op == OP_FCMP || i->op == OP_SELECT || i->op == OP_ATOMICRMW;
+/* The cast of the other signedness; `op` if there is none. */
+static enum op other_cast(enum op op) {
+  static const enum op pairs[][2] = {
+      {OP_ZEXT, OP_SEXT}, {OP_FPTOUI, OP_FPTOSI}, {OP_UITOFP, OP_SITOFP}};
+  for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
+    for (size_t k = 0; k < 2; k++)
+      if (pairs[p][k] == op) return pairs[p][1 - k];
+  return op;
 }
 
-/* Casts that take the same kinds of types. */
-static enum op other_cast(struct mutator *m, enum op op) {
-  static const enum op groups[][4] = {{OP_ZEXT, OP_SEXT, OP_ZEXT, OP_SEXT},
-                                      {OP_FPTOUI, OP_FPTOSI, OP_FPTOUI, OP_FPTOSI},
-                                      {OP_UITOFP, OP_SITOFP, OP_UITOFP, OP_SITOFP}};
-  for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
-    for (size_t k = 0; k < 2; k++)
-      if (groups[g][k] == op) return groups[g][below(m, 4)];
-  return op;
+static bool can_change_op(const struct nvm_function *f, const struct nvm_inst *i) {
+  enum op op = (enum op)i->op;
+  (void)f;
+  return op_is_binary(op) || other_cast(op) != op || op == OP_ICMP || op == OP_FCMP ||
+         op == OP_SELECT || op == OP_ATOMICRMW;
+}
+
+static enum op pick_int_op(struct mutator *m) {
+  return OP_FIRST_INT + (enum op)below(m, OP_LAST_INT - OP_FIRST_INT + 1);
+}
+static enum op pick_float_op(struct mutator *m) {
+  return OP_FADD + (enum op)below(m, OP_FREM - OP_FADD + 1);
 }
 
 /* Another operation, predicate or order of operands; flags that it does not allow are dropped. */
@@ -52,6 +59,7 @@ bool mutate_opcode(struct mutator *m) {
   if (!at.index) return false;
   struct nvm_inst *i = function_inst(m->f, at);
   enum op op = (enum op)i->op;
+  uint32_t aux = i->aux;
   if (i->op == OP_ICMP) {
     i->aux = (uint32_t)below(m, ICMP_COUNT);
     i->flags = 0;
@@ -60,19 +68,18 @@ bool mutate_opcode(struct mutator *m) {
   } else if (i->op == OP_SELECT) {
     struct nvm_value yes = inst_operand(m->f, i, 1), no = inst_operand(m->f, i, 2);
     inst_set_operand(m->f, at, 1, no), inst_set_operand(m->f, at, 2, yes);
+    return !value_equal(yes, no);
   } else if (i->op == OP_ATOMICRMW) {
     struct memory_access access = memory_access_unpack(i->aux);
     access.rmw = (unsigned)below(m, RMW_COUNT);
     i->aux = memory_access_pack(access);
   } else {
-    if (op_is_cast(op)) op = other_cast(m, op);
-    else if (op_table[op].flags & OPF_INT)
-      op = OP_FIRST_INT + (enum op)below(m, OP_LAST_INT - OP_FIRST_INT + 1);
-    else op = OP_FADD + (enum op)below(m, OP_FREM - OP_FADD + 1);
-    i->op = (uint16_t)op;
-    i->flags &= op_flags(op);
+    i->op = (uint16_t)(op_is_cast(op)                 ? other_cast(op)
+                       : op_table[op].flags & OPF_INT ? pick_int_op(m)
+                                                      : pick_float_op(m));
+    i->flags &= op_flags((enum op)i->op);
   }
-  return true;
+  return i->op != op || i->aux != aux;
 }
 
 static bool has_flags(const struct nvm_function *f, const struct nvm_inst *i) {
@@ -80,13 +87,20 @@ static bool has_flags(const struct nvm_function *f, const struct nvm_inst *i) {
   return i->op != OP_CALL && op_flags((enum op)i->op) != 0;
 }
 
+static uint16_t pick_flags(struct mutator *m, enum op op) {
+  uint16_t flags = op_flags(op) & (uint16_t)below(m, UINT16_MAX + 1);
+  if (flags & INST_INBOUNDS) flags &= (uint16_t)~INST_NUSW; /* implied */
+  return flags;
+}
+
 /* Random flags out of those that the operation allows. */
 bool mutate_flags(struct mutator *m) {
   struct nvm_inst_id at = pick_inst(m, has_flags);
   if (!at.index) return false;
   struct nvm_inst *i = function_inst(m->f, at);
-  i->flags = op_flags((enum op)i->op) & (uint16_t)below(m, UINT16_MAX + 1);
-  return true;
+  uint16_t old = i->flags;
+  i->flags = pick_flags(m, (enum op)i->op);
+  return i->flags != old;
 }
 
 /* ---- Memory accesses ---- */
@@ -115,8 +129,9 @@ bool mutate_access(struct mutator *m) {
   }
   if (a.ordering == ORDER_NONE) a.scope = 0;
   else if (a.align_log2 == 0) a.align_log2 = 4;
+  uint32_t old = i->aux;
   i->aux = memory_access_pack(a);
-  return true;
+  return i->aux != old;
 }
 
 /* ---- New instructions ---- */
@@ -144,7 +159,6 @@ static struct nvm_value insert_cast(struct mutator *m, const struct builder *b,
   enum op op;
   if (type_equal(from, to)) return VALUE_NULL;
   if (bits == other && once_in(m, 2)) op = OP_BITCAST;
-  else if (was_int && is_int && bits == other) return VALUE_NULL;
   else if (was_int && is_int) op = other < bits ? OP_TRUNC : is_signed ? OP_SEXT : OP_ZEXT;
   else if (was_int) op = is_signed ? OP_SITOFP : OP_UITOFP;
   else if (is_int) op = is_signed ? OP_FPTOSI : OP_FPTOUI;
@@ -156,10 +170,9 @@ static struct nvm_value insert_cast(struct mutator *m, const struct builder *b,
 static struct nvm_value insert_binary(struct mutator *m, const struct builder *b,
                                       struct nvm_value x, struct nvm_value y) {
   bool is_float = type_is_float_or_vector(&m->m->types, value_type(m->f, x));
-  enum op op = is_float ? OP_FADD + (enum op)below(m, OP_FREM - OP_FADD + 1)
-                        : OP_FIRST_INT + (enum op)below(m, OP_LAST_INT - OP_FIRST_INT + 1);
+  enum op op = is_float ? pick_float_op(m) : pick_int_op(m);
   struct nvm_value xy[] = {x, y};
-  uint16_t flags = once_in(m, 3) ? op_flags(op) & (uint16_t)below(m, UINT16_MAX + 1) : 0;
+  uint16_t flags = once_in(m, 3) ? pick_flags(m, op) : 0;
   return builder_add(b, op, flags, value_type(m->f, x), xy, 2, 0);
 }
 
@@ -176,7 +189,7 @@ static struct nvm_value insert_address(struct mutator *m, const struct builder *
   index = pick_any(m, type_is_int, at);
   if (value_is_none(index) || once_in(m, 2)) index = pick_constant(m, TYPE_I64);
   struct nvm_value operands[] = {p, index};
-  uint16_t flags = once_in(m, 2) ? INST_INBOUNDS | INST_NUSW : 0;
+  uint16_t flags = once_in(m, 2) ? INST_INBOUNDS : 0;
   return builder_add(b, OP_GEP, flags, value_type(m->f, p), operands, 2, pick_type(m).index);
 }
 
@@ -219,7 +232,7 @@ bool mutate_remove(struct mutator *m) {
   return true;
 }
 
-/* The instruction trades places with the next one, which must not use it. */
+/* The instruction and the next one, which must not use it, change places. */
 bool mutate_move(struct mutator *m) {
   struct nvm_inst_id at = pick_inst(m, is_removable);
   if (!at.index || function_inst(m->f, at)->op == OP_PHI) return false;
@@ -336,7 +349,7 @@ bool mutate_hints(struct mutator *m) {
   struct nvm_str name = module_str(m->m, kind);
   uint32_t *chain = &m->f->attachments.data[at.index];
   if (module_attachment(m->m, *chain, name).index) return false;
-  uint64_t low = below(m, 2) * below(m, 100);
+  uint64_t low = once_in(m, 2) ? 0 : below(m, 100);
   struct nvm_type type = i->op == OP_LOAD ? i->type : TYPE_I32;
   struct nvm_meta ends[] = {number(m, type, low), number(m, type, low + 1 + below(m, 20))};
   struct nvm_meta one = number(m, TYPE_I32, 1);
@@ -348,7 +361,8 @@ bool mutate_hints(struct mutator *m) {
 
 /* ---- A broken rule ---- */
 
-/* A value of another type, or one that does not dominate its use: the verifier must say so. */
+/* Any value in place of an operand: mostly one of another type, or one that does not dominate its
+ * use, which the verifier must report. */
 bool mutate_rule(struct mutator *m) {
   struct nvm_inst_id at = pick_inst(m, has_operand), from = pick_inst(m, inst_is_any);
   if (!at.index || type_equal(function_inst(m->f, from)->type, TYPE_VOID)) return false;

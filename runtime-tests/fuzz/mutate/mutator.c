@@ -5,10 +5,10 @@ static uint32_t size_of(const struct nvm_function *f) {
   return function_is_declaration(f) ? 0 : f->insts.count - f->removed;
 }
 
-bool mutator_begin(struct mutator *m) {
+bool mutator_begin(struct mutator *m, uint32_t end) {
   uint64_t total = 0;
   m->f = NULL;
-  for (uint32_t i = 1; i < m->m->functions.count; i++) {
+  for (uint32_t i = 1; i < end; i++) {
     uint32_t size = size_of(m->m->functions.data[i]);
     total += size;
     if (size && below(m, total) < size) m->f = m->m->functions.data[i];
@@ -31,30 +31,38 @@ bool inst_is_any(const struct nvm_function *f, const struct nvm_inst *i) {
   return true;
 }
 
+static bool is_musttail(const struct nvm_inst *i) {
+  return i->op == OP_CALL && (i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL;
+}
+
 /* Not before a phi, nor between a musttail call and its return. */
 bool inst_is_place(const struct nvm_function *f, const struct nvm_inst *i) {
-  const struct nvm_inst *before = &f->insts.data[i->previous.index];
-  bool after_tail = i->previous.index && before->op == OP_CALL && before->flags & CALL_TAIL_MASK;
+  struct nvm_inst_id before = i->previous;
+  while (before.index && function_inst(f, before)->op == OP_DBG_RECORD)
+    before = function_inst(f, before)->previous;
+  bool after_tail = before.index && is_musttail(function_inst(f, before));
   return i->op != OP_PHI && i->op != OP_DBG_RECORD && !after_tail;
+}
+
+/* Offers the instructions of a block, after `*seen` others that were acceptable. */
+static void sample_block(struct mutator *m, struct nvm_block b, inst_predicate *accept,
+                         uint32_t *seen, struct nvm_inst_id *found) {
+  FOR_EACH_INST (m->f, b, i) {
+    if (accept(m->f, function_inst(m->f, i)) && once_in(m, ++*seen)) *found = i;
+  }
 }
 
 struct nvm_inst_id pick_inst_in(struct mutator *m, struct nvm_block b, inst_predicate *accept) {
   struct nvm_inst_id found = {0};
   uint32_t seen = 0;
-  FOR_EACH_INST (m->f, b, i) {
-    if (accept(m->f, function_inst(m->f, i)) && once_in(m, ++seen)) found = i;
-  }
+  sample_block(m, b, accept, &seen, &found);
   return found;
 }
 
 struct nvm_inst_id pick_inst(struct mutator *m, inst_predicate *accept) {
   struct nvm_inst_id found = {0};
   uint32_t seen = 0;
-  FOR_EACH_BLOCK (m->f, b) {
-    FOR_EACH_INST (m->f, b, i) {
-      if (accept(m->f, function_inst(m->f, i)) && once_in(m, ++seen)) found = i;
-    }
-  }
+  FOR_EACH_BLOCK (m->f, b) sample_block(m, b, accept, &seen, &found);
   return found;
 }
 
@@ -95,7 +103,7 @@ static struct nvm_value pick_int(struct mutator *m, struct nvm_type type, uint32
     case 4: bits = (one << (width - 1)) - 1; break;
     case 5: bits = one << below(m, width); break;
     case 6: bits = below(m, 40); break;
-    default: bits = (nvm_u128)below(m, UINT32_MAX) << 31 | below(m, UINT32_MAX);
+    default: bits = random_bits(&m->random); bits = bits << 64 | random_bits(&m->random);
   }
   if (width < 128) bits &= (one << width) - 1;
   return const_int(m->m, type, bits);
@@ -112,8 +120,7 @@ static struct nvm_value pick_float(struct mutator *m, struct nvm_type type) {
        0x7fefffffffffffff, 0x4008000000000000}};
   uint32_t bits = type_scalar_bits(&m->m->types, type), k = (uint32_t)below(m, VALUES + 2);
   uint32_t format = (uint32_t)type_kind(&m->m->types, type) - TY_HALF;
-  uint64_t any = below(m, UINT32_MAX) << 32 | below(m, UINT32_MAX);
-  uint64_t v = k < VALUES ? values[format][k] : k == VALUES ? 0 : any;
+  uint64_t v = k < VALUES ? values[format][k] : k == VALUES ? 0 : random_bits(&m->random);
   return const_float(m->m, type, bits == 64 ? v : v & ((UINT64_C(1) << bits) - 1));
 }
 
@@ -164,7 +171,8 @@ struct nvm_value pick_value(struct mutator *m, struct nvm_type type, struct nvm_
 static bool is_free_operand(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
   struct nvm_value v = inst_operand(f, i, k);
   if (value_kind(v) == VALUE_BLOCK || i->op == OP_PHI || i->op == OP_DBG_RECORD) return false;
-  if (i->op == OP_ALLOCA || (i->op == OP_GEP && k > 1) || (i->op == OP_SWITCH && k > 0))
+  if (i->op == OP_ALLOCA || (i->op == OP_GEP && k > 1) || (i->op == OP_SWITCH && k > 0) ||
+      (i->op == OP_EXTRACTVALUE && k > 0) || (i->op == OP_INSERTVALUE && k > 1))
     return false;
   return i->op != OP_CALL ||
          (k + 1 < i->operand_count && !intrinsic_arg_is_immediate(call_intrinsic(f, i), k));
@@ -182,12 +190,13 @@ void use_value(struct mutator *m, struct nvm_value v, struct nvm_inst_id at) {
           type_equal(value_type(m->f, inst_operand(m->f, inst, k)), type) && once_in(m, ++seen))
         user = i, operand = k;
   }
-  if (user.index && !once_in(m, 4)) {
+  struct nvm_value p = pick_any(m, type_is_ptr, at);
+  bool can_store = !value_is_none(p) && type_is_sized(&m->m->types, type);
+  if (user.index && !(can_store && once_in(m, 4))) {
     inst_set_operand(m->f, user, operand, v);
     return;
   }
-  struct nvm_value p = pick_any(m, type_is_ptr, at);
-  if (value_is_none(p) || !type_is_sized(&m->m->types, type)) return;
+  if (!can_store) return;
   struct nvm_inst_id last = function_block(m->f, b)->last;
   struct builder build = builder_before(m->f, once_in(m, 2) ? at : last);
   if (inst_is_place(m->f, function_inst(m->f, build.before)))

@@ -16,15 +16,16 @@ struct mutator {
   uint32_t known_blocks;  /* of `d` */
 };
 
-/* One mutation of the module. False: it found no place, and the module is as before. */
+/* One mutation of the module. False: it found no place, and the module computes what it did before
+ * (it may have new instructions without uses). */
 typedef bool mutation(struct mutator *m);
 
 static inline uint64_t below(struct mutator *m, uint64_t n) { return random_below(&m->random, n); }
 static inline bool once_in(struct mutator *m, uint64_t n) { return random_once_in(&m->random, n); }
 
-/* Chooses a function with a body, larger ones more often, and computes the tables for it. False:
- * there is none. */
-bool mutator_begin(struct mutator *m);
+/* Chooses a function with a body whose number is below `end`, larger ones more often, and computes
+ * the tables for it. False: there is none, or out of memory. */
+bool mutator_begin(struct mutator *m, uint32_t end);
 
 /* A random instruction of f that `accept` takes; {0}: none. */
 typedef bool inst_predicate(const struct nvm_function *f, const struct nvm_inst *i);
