@@ -199,8 +199,8 @@ static bool is_in_nans(const uint8_t *a, const uint8_t *b, uint64_t i, uint64_t 
   return false;
 }
 
-/* The first byte that differs and is not poison in machine `s`, which holds `a` at the address; or
- * `size`. */
+/* The first byte that differs and is not poison in machine `s`, where `a` is at the address; `size`
+ * if there is none. */
 static uint64_t first_difference(const struct sim *s, uint64_t address, const uint8_t *a,
                                  const uint8_t *b, uint64_t size) {
   if (memcmp(a, b, size) == 0) return size;
@@ -209,8 +209,8 @@ static uint64_t first_difference(const struct sim *s, uint64_t address, const ui
   return size;
 }
 
-/* Whether the machines hold the same, except for poison of the IR, which a executed; prints how
- * they differ if `prints`. */
+/* Whether the machines hold the same bytes, except where `a`, which executed the IR, has poison;
+ * prints how they differ if `prints`. */
 static bool is_same(const struct instance *c, struct sim *a, struct sim *b, bool prints) {
   for (uint32_t i = 0; i < c->buffer_count; i++) {
     uint64_t size = c->buffers[i].size;
