@@ -110,7 +110,7 @@ def check_unusual(checks, mutate, file, folder):
     with open(file, encoding="utf-8") as f:
         text = f.read()
     refused = {"empty": "", "comments": "; one\n; two", "options only": "; fuzz: -O1", "cut off": "define void @f( {",
-               "declarations": "declare void @f(i32)\n@v = external global i32\n", "a NUL byte": "; a\0b\n" + text, "bitcode": "BC\xc0\xde" * 8}
+               "declarations": "declare void @f(i32)\n@v = external global i32\n", "a NUL byte": "; a\0b\n" + text, "broken bitcode": "BC\xc0\xde" * 8}
     for name, content in refused.items():
         result = run(mutate, write(folder, "refused.nvir", content))
         checks.add(f"{name}: refused", result.returncode == 1 and not result.stdout, f"status {result.returncode}")
@@ -137,6 +137,9 @@ def check_cross(checks, mutate, file, folder):
         results = [run(mutate, "--cross", path, file, str(seed)).stdout for seed in range(8)]
         checks.add(f"crossed {n + 1} times", sum(len(r) > 0 for r in results) > 4, f"{sum(len(r) > 0 for r in results)} of 8")
         path = write(folder, "crossed.nvir", max(results, key=len).decode())
+    plain, other = write(folder, "plain.nvir", MUSTTAIL), os.path.join(ROOT, "samples/reduction.nvir")
+    made = sum(run(mutate, "--cross", plain, other, str(seed)).returncode == 0 for seed in range(16))
+    checks.add("crossed with one definition among declarations", made > 10, f"{made} of 16")
     names = re.findall(r"@(saxpy_x\d+)\(", max(results, key=len).decode())
     checks.add("fresh names", len(set(names)) >= 2, str(names))
 

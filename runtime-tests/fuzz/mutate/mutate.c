@@ -168,15 +168,13 @@ static bool rename_definitions(const struct nvm_module *into, struct nvm_module 
  * former become declarations. */
 static bool splice_linked(struct mutator *m, uint32_t first) {
   bool made = false;
-  uint32_t count = m->m->functions.count;
-  if (count == first) return false;
   for (uint64_t left = 1 + below(m, 3); left > 0; left--) {
     if (!mutator_begin(m, first)) return made;
-    const struct nvm_function *from = m->m->functions.data[first + below(m, count - first)];
-    made |= !function_is_declaration(from) && splice_block(m, from);
+    const struct nvm_function *from = pick_definition(m, first);
+    made |= from && splice_block(m, from);
   }
   if (once_in(m, 2)) return made;
-  for (uint32_t i = first; i < count; i++) {
+  for (uint32_t i = first; i < m->m->functions.count; i++) {
     struct nvm_function *f = m->m->functions.data[i];
     if (function_is_declaration(f)) continue;
     function_drop_body(f);

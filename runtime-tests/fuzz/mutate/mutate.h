@@ -13,10 +13,11 @@
 
 #include "../random.h"
 
-/* Writes a mutated copy of the module in `text` to `out`, which has `room` bytes and is not `text`.
- * `only`: index of the one mutation to make, or MUTATE_ANY: one to four random ones. A first line
- * `; fuzz: …` is kept, added, or replaced by other options. Returns the length; 0 if the text is
- * not a valid module, no mutation applies, or the result does not fit. */
+/* Writes a mutated copy of the module in `text`, which may be bitcode, to `out` as text. `out` has
+ * `room` bytes and is not `text`. `only`: index of the one mutation to make, or MUTATE_ANY: one to
+ * four random ones. A first line `; fuzz: …` is kept, added, or replaced by other options. Returns
+ * the length; 0 if the text is not a valid module, no mutation applies, or the result does not fit.
+ */
 enum { MUTATE_ANY = -1 };
 size_t mutate_text(const char *text, size_t size, char *out, size_t room, uint64_t seed, int only);
 /* The same for two modules: definitions of `other` are linked into the module in `text`, which gets

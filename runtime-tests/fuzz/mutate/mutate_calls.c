@@ -210,11 +210,4 @@ bool splice_block(struct mutator *m, const struct nvm_function *from) {
 }
 
 /* A copy of a block of any function of the module. */
-bool mutate_splice(struct mutator *m) {
-  const struct nvm_function *from = m->f;
-  uint32_t seen = 0;
-  for (uint32_t i = 1; i < m->m->functions.count; i++)
-    if (!function_is_declaration(m->m->functions.data[i]) && once_in(m, ++seen))
-      from = m->m->functions.data[i];
-  return splice_block(m, from);
-}
+bool mutate_splice(struct mutator *m) { return splice_block(m, pick_definition(m, 1)); }

@@ -25,6 +25,16 @@ bool mutator_begin(struct mutator *m, uint32_t end) {
   return true;
 }
 
+const struct nvm_function *pick_definition(struct mutator *m, uint32_t first) {
+  const struct nvm_function *found = NULL;
+  uint32_t seen = 0;
+  for (uint32_t i = first; i < m->m->functions.count; i++) {
+    const struct nvm_function *f = m->m->functions.data[i];
+    if (!function_is_declaration(f) && once_in(m, ++seen)) found = f;
+  }
+  return found;
+}
+
 bool inst_is_any(const struct nvm_function *f, const struct nvm_inst *i) {
   (void)f;
   (void)i;

@@ -27,6 +27,9 @@ static inline bool once_in(struct mutator *m, uint64_t n) { return random_once_i
  * the tables for it. False: there is none, or out of memory. */
 bool mutator_begin(struct mutator *m, uint32_t end);
 
+/* A random definition among the functions from number `first` on; NULL: none. */
+const struct nvm_function *pick_definition(struct mutator *m, uint32_t first);
+
 /* A random instruction of f that `accept` takes; {0}: none. */
 typedef bool inst_predicate(const struct nvm_function *f, const struct nvm_inst *i);
 struct nvm_inst_id pick_inst(struct mutator *m, inst_predicate *accept);
