@@ -26,7 +26,7 @@ function buildFlow(panel) {
 }
 
 function whatIs(analysis) {
-  return make("p", { class: "faint" }, "By the analysis ", referenceLink("analyses", analysis), ".");
+  return make("p", { class: "faint" }, "Computed by the analysis ", referenceLink("analyses", analysis), ".");
 }
 
 function flowBar() {

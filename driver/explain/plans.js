@@ -90,9 +90,11 @@ function boundSentence(winner, scalar) {
   return ` One pass through the vector loop executes ${winner.vf * winner.uf} iterations in ${bound(winner)}; a scalar iteration takes ${bound(scalar)}.`;
 }
 
-const PRICE_MEANING = "The larger of issue slots and latency (of loads, in issue slots, shared by the resident warps) is the time " +
-  "of one pass through the loop, which executes factor times count iterations. The last number is the mean over all iterations, with those " +
-  "left to the scalar loop and with the issue slots of the run-time checks.";
+const PRICE_MEANING = "The larger of issue slots and latency is the time of one pass through the loop, which executes factor times interleave " +
+  "count iterations. The latency is that of a load in issue slots, divided by the resident warps of a scheduler; without launch bounds, half " +
+  "of an SM's warps are assumed to be resident. The last number is the mean over all iterations; it includes the run-time checks and the " +
+  "iterations left to the scalar loop. Unless a factor is requested, the largest one fills the widest access with the smallest elements: " +
+  "16 bytes, or 32 bytes of global memory on sm_100 and later.";
 
 function nextBest(others) {
   const next = others.reduce((best, row) => (!best || row.perIteration < best.perIteration ? row : best), null);

@@ -152,5 +152,5 @@ function peakList(func) {
       }, { class: "line-link mono" })),
       make("td", { class: "number-cell" }, String(block.pressure)));
   });
-  return simpleTable("Blocks with the highest pressure", ["Block", "Registers"], rows);
+  return simpleTable("Basic blocks with the highest pressure", ["Block", "Registers"], rows);
 }

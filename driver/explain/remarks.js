@@ -54,10 +54,14 @@ function fileOf(remark) {
 }
 
 function sourceLineOf(remark) {
-  const file = fileOf(remark);
-  if (file >= 0) return state.data.files[file].text.split("\n")[remark.line - 1] || "";
+  return textOfPlace({ file: fileOf(remark), line: remark.line });
+}
+
+/* The text of a line of a source file, or of the input (file -1). */
+function textOfPlace({ file, line }) {
+  if (file >= 0) return state.data.files[file].text.split("\n")[line - 1] || "";
   if (!state.sourceLines) state.sourceLines = state.data.source.split("\n");
-  return state.sourceLines[remark.line - 1] || "";
+  return state.sourceLines[line - 1] || "";
 }
 
 function showRemark(remark) {

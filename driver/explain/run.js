@@ -67,25 +67,67 @@ function neededSectors(counts) {
   return Math.max(counts.warps, counts.bytes / SECTOR_BYTES);
 }
 
+function excessSectors(counts) {
+  return counts.sectors - neededSectors(counts);
+}
+
 /* Bytes without gaps that do not begin at a sector are in one sector more than they need; an access
  * that moves more than that has gaps between its threads. */
 function isUncoalesced(counts) {
   return counts.sectors > neededSectors(counts) + counts.warps;
 }
 
-function findingsOf(func) {
-  const items = [];
-  const add = (line, kind, sentence) => items.push(make("li", null, make("span", { class: "tag missed" }, kind), " ",
-    makeButton("line " + line, () => runView.code.showLine(line) && showIrOfPtx(line), { class: "line-link" }), " " + sentence));
-  if (func.run.finding) items.push(make("li", { class: "finding" }, findingWithLine(func)));
-  func.run.lines.forEach((counts) => {
-    if (counts.bytes && isUncoalesced(counts)) {
-      const [moved, needed] = [counts.sectors, neededSectors(counts)].map((count) => perWarp(counts, count));
-      add(counts.line, "uncoalesced", `${opcodeOfLine(func, counts.line)} moves ${moved} sectors a warp, ${needed} would hold its bytes`);
-    }
-    if (counts.conflicts) add(counts.line, "bank conflicts", `${formatNumber(counts.conflicts)} in ${formatNumber(counts.warps)} executions`);
-    if (counts.diverged) add(counts.line, "divergent", `diverged in ${formatNumber(counts.diverged)} of ${formatNumber(counts.warps)} executions`);
+/* What the counts of a line can show: the tag, whether a line has it, its weight (the largest comes
+ * first), and the sentence about all lines of a group. */
+const FINDINGS = [
+  { kind: "uncoalesced", holds: (counts) => counts.bytes && isUncoalesced(counts), weight: excessSectors, says: sectorsMoved },
+  { kind: "bank conflicts", holds: (counts) => counts.conflicts, weight: (counts) => counts.conflicts,
+    says: (func, lines) => `${lines.length > 1 ? "have" : "has"} ${countsIn(lines, "conflicts", "conflicts in")}` },
+  { kind: "divergent", holds: (counts) => counts.diverged, weight: (counts) => counts.diverged,
+    says: (func, lines) => "diverged in " + countsIn(lines, "diverged", "of") },
+];
+
+function sectorsMoved(func, lines) {
+  const warps = sumOf(lines, (counts) => counts.warps);
+  const [moved, needed] = [(counts) => counts.sectors, neededSectors].map((member) => (sumOf(lines, member) / warps).toFixed(1));
+  const opcodes = [...new Set(lines.map((counts) => opcodeOfLine(func, counts.line)))].join(", ");
+  return lines.length > 1 ? `${opcodes} move ${moved} sectors a warp, ${needed} would hold their bytes` :
+    `${opcodes} moves ${moved} sectors a warp, ${needed} would hold its bytes`;
+}
+
+function sumOf(lines, member) {
+  return lines.reduce((sum, counts) => sum + member(counts), 0);
+}
+
+function countsIn(lines, member, relation) {
+  const [count, executions] = [member, "warps"].map((name) => formatNumber(sumOf(lines, (counts) => counts[name])));
+  return `${count} ${relation} ${executions} executions`;
+}
+
+/* The lines of the PTX that a finding holds for, those from one source line as a group: a loop that was
+ * unrolled has dozens. Groups and their lines are sorted by weight. */
+function groupsOf(func, { holds, weight }) {
+  const groups = new Map();
+  func.run.lines.filter(holds).sort((a, b) => weight(b) - weight(a)).forEach((counts) => {
+    const place = sourceOfPtx(func, counts.line);
+    const key = place ? `${place.file} ${place.line}` : `PTX ${counts.line}`;
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(counts);
   });
+  return [...groups.values()].sort((a, b) => sumOf(b, weight) - sumOf(a, weight));
+}
+
+function findingItem(func, { kind, says }, lines) {
+  const place = sourceOfPtx(func, lines[0].line);
+  const others = lines.length > 1 ? " and " + plural(lines.length - 1, "other") : "";
+  return make("li", null, make("span", { class: "tag missed" }, kind), " ",
+    makeButton("line " + lines[0].line, () => showPtx(lines[0].line, lines.map((counts) => counts.line)), { class: "line-link" }), others,
+    place && [" (source ", placeButton(place), ")"], " " + says(func, lines), place && make("code", { class: "faint" }, textOfPlace(place).trim()));
+}
+
+function findingsOf(func) {
+  const items = FINDINGS.flatMap((finding) => groupsOf(func, finding).map((lines) => findingItem(func, finding, lines)));
+  if (func.run.finding) items.unshift(make("li", { class: "finding" }, findingWithLine(func)));
   if (!items.length) items.push(make("li", { class: "faint" }, "Coalesced, without conflicts and without divergence."));
   return section("Findings", make("ul", { class: "plain findings" }, items.slice(0, 100)));
 }
@@ -97,7 +139,7 @@ function findingWithLine(func) {
     const line = +part - func.ptx_begin + 1;
     if (i % 2 === 0) return part;
     return line >= 1 && line <= func.ptx.length ?
-      makeButton("line " + line, () => runView.code.showLine(line) && showIrOfPtx(line), { class: "line-link" }) : "line " + part;
+      makeButton("line " + line, () => showPtx(line), { class: "line-link" }) : "line " + part;
   });
 }
 
@@ -124,7 +166,7 @@ function tableOfAccesses(func, caption, head, rows) {
   const more = rows.length - ACCESSES_MOST;
   const table = simpleTable(caption, ["Line", "PTX", ...head, "Source"], rows.slice(0, ACCESSES_MOST).map(([counts, ...cells]) => {
     return make("tr", null,
-      make("td", null, makeButton(String(counts.line), () => runView.code.showLine(counts.line) && showIrOfPtx(counts.line), { class: "line-link" })),
+      make("td", null, makeButton(String(counts.line), () => showPtx(counts.line), { class: "line-link" })),
       make("td", { class: "mono opcode" }, breakable(opcodeOfLine(func, counts.line))),
       cells.map((cell) => make("td", { class: "number-cell" }, String(cell))),
       make("td", { class: "number-cell" }, sourceButton(func, counts.line)));
@@ -133,16 +175,25 @@ function tableOfAccesses(func, caption, head, rows) {
   return table;
 }
 
-/* A button to the line of the source that a line of PTX comes from, "" if it is unknown. Passes that
- * widen an access may drop its location: then it is the line of a use, or of an operand, with "≈". */
-function sourceButton(func, ptxLine) {
+/* The source {file, line, isNear} that a line of PTX comes from, or null. Passes that widen an access
+ * may drop its location: then it is that of a use, or of an operand, and isNear is set. */
+function sourceOfPtx(func, ptxLine) {
   const inst = instructionAt(func, (func.ptx[ptxLine - 1] || {}).ir);
-  if (!inst) return "";
+  if (!inst) return null;
   const own = sourceOfInst(func, inst);
   const place = own || nearbySource(func, inst);
-  if (!place) return "";
-  return makeButton((own ? "" : "≈\u202f") + place.line, () => showSourceLine(place.line, place.file),
-    { class: "line-link", title: own ? null : "the line of a use or an operand: the instruction has none" });
+  return place && { ...place, isNear: !own };
+}
+
+/* A button to the source of a line of PTX, with "≈" if it is only near; "" if it is unknown. */
+function sourceButton(func, ptxLine) {
+  const place = sourceOfPtx(func, ptxLine);
+  return place ? placeButton(place) : "";
+}
+
+function placeButton(place) {
+  return makeButton((place.isNear ? "≈\u202f" : "") + place.line, () => showSourceLine(place.line, place.file),
+    { class: "line-link", title: place.isNear ? "the line of a use or an operand: the instruction has none" : null });
 }
 
 /* The source {file, line} of an instruction of the final IR, or null. */
@@ -152,11 +203,23 @@ function sourceOfInst(func, inst) {
   return line ? { file: -1, line } : null;
 }
 
+/* The instructions of the final IR that have a value as an operand. */
+function usersOf(func, name) {
+  if (!func.users) {
+    func.users = new Map();
+    func.insts.forEach((inst) => new Set(inst.operands).forEach((operand) => {
+      if (!func.users.has(operand)) func.users.set(operand, []);
+      func.users.get(operand).push(inst);
+    }));
+  }
+  return func.users.get(name) || [];
+}
+
 /* The source of an instruction at most three uses away, or of an operand. */
 function nearbySource(func, inst) {
   let names = new Set([inst.name].filter(Boolean));
   for (let depth = 0; depth < 3 && names.size; depth++) {
-    const users = func.insts.filter((other) => other.operands.some((name) => names.has(name)));
+    const users = [...names].flatMap((name) => usersOf(func, name));
     const located = users.map((user) => sourceOfInst(func, user)).find(Boolean);
     if (located) return located;
     names = new Set(users.map((user) => user.name).filter(Boolean));
@@ -167,8 +230,7 @@ function nearbySource(func, inst) {
 
 /* The accesses that move sectors, those first that move the most without need. */
 function globalAccesses(func) {
-  const excess = (counts) => counts.sectors - neededSectors(counts);
-  const accesses = func.run.lines.filter((counts) => counts.sectors && counts.bytes).sort((a, b) => excess(b) - excess(a));
+  const accesses = func.run.lines.filter((counts) => counts.sectors && counts.bytes).sort((a, b) => excessSectors(b) - excessSectors(a));
   return tableOfAccesses(func, "Accesses, least coalesced first", ["Sectors a warp", "Needed"], accesses.map((counts) =>
     [counts, perWarp(counts, counts.sectors), perWarp(counts, Math.min(counts.sectors, neededSectors(counts)))]));
 }
@@ -188,7 +250,15 @@ function totalsTable(run) {
     make("tr", null, make("td", null, name.replace(/[._]/g, " ")), make("td", { class: "number-cell" }, formatNumber(run.counts[name])))));
 }
 
+/* Shows a line of the PTX and its IR; `lines` of the PTX are marked too. */
+function showPtx(line, lines) {
+  if (!runView.code.showLine(line)) return;
+  showIrOfPtx(line);
+  if (lines) runView.code.setLinked(new Set(lines));
+}
+
 function showIrOfPtx(line) {
+  runView.code.setLinked(new Set([line]));
   const entry = state.func.ptx[line - 1];
   if (!entry || !entry.ir) return;
   runView.ir.showLine(entry.ir);
@@ -219,10 +289,7 @@ function showTraceStep(at) {
   const { line } = trace[at];
   runView.slider.value = at;
   runView.place.textContent = `${formatNumber(at + 1)} of ${formatNumber(trace.length)}`;
-  if (line) {
-    runView.code.showLine(line);
-    showIrOfPtx(line);
-  }
+  if (line) showPtx(line);
   replaceChildren(runView.values, traceValues(trace[at].text).map((entry) => valueRow(func, entry)));
   tell(trace[at].text);
 }

@@ -77,6 +77,21 @@ ROWS_SOURCE = """__global__ void rows(const float4 *m, const int *scale, float *
   if (threadIdx.x == 0) *out = sum;
 }
 """
+# A kernel whose threads each load the eight elements of a row, one by one, on one line of rows.cu.
+COLUMNS = """; nvmini-run: --block 64 --arg buf:f32:512:iota --arg buf:f32:64:zero
+target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @columns(ptr addrspace(1) noalias align 16 %m, ptr addrspace(1) noalias %out) !dbg !3 {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x(), !dbg !6
+  %begin = shl i32 %t, 3, !dbg !6
+""" + "".join(f"""  %i{i} = or i32 %begin, {i}, !dbg !9
+  %p{i} = getelementptr float, ptr addrspace(1) %m, i32 %i{i}, !dbg !9
+  %v{i} = load volatile float, ptr addrspace(1) %p{i}, !dbg !9
+  %s{i} = fadd float {f"%s{i - 1}" if i else "0.0"}, %v{i}, !dbg !9
+""" for i in range(8)) + """  %q = getelementptr float, ptr addrspace(1) %out, i32 %t, !dbg !10
+  store float %s7, ptr addrspace(1) %q, !dbg !10
+  ret void, !dbg !11
+}
+""" + ROWS[ROWS.index("declare"):].replace('"rows"', '"columns"')
 # A module about which there is a note that names a knob.
 ATOMIC = """; nvmini-run: --block 64 --arg buf:i32:16:zero
 target triple = "nvptx64-nvidia-cuda"
@@ -414,6 +429,24 @@ ROWS_NOTES = """(() => {
 })()"""
 
 
+# The accesses that are not coalesced, of one source line: one finding, which names and marks all of them.
+COLUMNS_FINDINGS = """(() => {
+  showTab("run");
+  const items = [...document.querySelectorAll("#panel-run .findings li")].filter((item) => /^uncoalesced/.test(item.textContent));
+  const lines = state.func.run.lines.filter((counts) => counts.bytes && isUncoalesced(counts)).map((counts) => counts.line);
+  if (lines.length < 4) return "only " + lines.length + " accesses are uncoalesced";
+  const text = items.map((item) => item.textContent).join("; ");
+  const expected = new RegExp("^uncoalesced line [0-9]+ and " + (lines.length - 1) + " others [(]source 6[)] " +
+    "ld.volatile.global.f32 move 32.0 sectors a warp, 4.0 would hold their bytessum [+]= element");
+  if (items.length !== 1 || !expected.test(text)) return "the findings are " + text;
+  items[0].querySelector("button").click();
+  const isMarked = (line) => runView.code.linked.has(line);
+  if (!lines.every(isMarked) || runView.code.linked.size !== lines.length) return "lines of the finding are not marked";
+  runView.code.setCurrent(0, true);
+  return lines.some(isMarked) ? "another line is chosen, and the finding is still marked" : "";
+})()"""
+
+
 # The launch of ATOMIC leaves its buffer; the line of the finding is that of the tab.
 FINDING = """(() => {
   showTab("run");
@@ -464,8 +497,17 @@ def check_conflicts(browser, checks):
     checks.expect(not lines, "bank conflicts are not listed: lines " + lines)
 
 
+# The names of passes that the Remarks tab breaks or cuts off.
+REMARKS = """(() => {
+  showTab("remarks");
+  const isWhole = (link) => link.scrollWidth <= link.clientWidth + 1 && link.offsetHeight < 2.5 * parseFloat(getComputedStyle(link).fontSize);
+  const links = [...document.querySelectorAll("#panel-remarks .remarks .reference-link")].filter((link) => !isWhole(link));
+  return links.length ? "a name in the remarks is not whole: " + links[0].textContent : "";
+})()"""
+
+
 def check_answers(browser, checks):
-    for question in (HISTORY, PLANS):
+    for question in (HISTORY, PLANS, REMARKS):
         wrong = browser.evaluate(question)
         checks.expect(not wrong, wrong)
 
@@ -561,6 +603,9 @@ def check_page(browser, path, limit, shots):
         if checks.page == "atomic.html":
             wrong = browser.evaluate(FINDING)
             checks.expect(not wrong, wrong)
+        if checks.page == "columns.html":
+            wrong = browser.evaluate(COLUMNS_FINDINGS)
+            checks.expect(not wrong, wrong)
         if checks.page == "rows.html":
             check_rows(browser, checks)
         check_keyboard(browser, checks)
@@ -596,6 +641,7 @@ def make_pages(nvmini, folder):
     with open(os.path.join(folder, "rows.cu"), "w", encoding="utf-8") as file:
         file.write(ROWS_SOURCE)
     texts["rows"] = ROWS.replace("FOLDER", folder)
+    texts["columns"] = COLUMNS.replace("FOLDER", folder)
     texts["atomic"] = ATOMIC
     texts["conflicts"] = texts.pop("transpose").replace("[33 x float]", "[32 x float]")
     return [make_page(nvmini, folder, name, text) for name, text in texts.items()]
