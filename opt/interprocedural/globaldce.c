@@ -104,14 +104,33 @@ static void drop_annotations(struct sweeper *s) {
   }
 }
 
+static bool is_removed(const struct sweeper *s, const struct meta_item *item) {
+  return item->kind == META_VALUE && value_kind(item->value) == VALUE_FUNCTION &&
+         !s->functions[value_index(item->value)];
+}
+
+/* A DIArgList has values only: removed functions become poison there. */
+static void poison_in_lists(struct sweeper *s) {
+  struct meta_table *t = &s->m->metadata;
+  struct nvm_str list = strtab_find(&s->m->strings, "DIArgList", 9);
+  for (uint32_t i = 1; list.index && i < t->nodes.count; i++) {
+    struct meta_node n = t->nodes.data[i];
+    for (uint32_t k = 0; n.name.index == list.index && k < n.count; k++) {
+      struct meta_item item = *meta_item(t, meta_operand(t, &n, k));
+      if (!is_removed(s, &item)) continue;
+      struct nvm_type type = module_value_type(s->m, item.value);
+      t->operands.data[n.first + k] = meta_value(t, const_poison(s->m, type), type);
+    }
+  }
+}
+
 /* Replaces removed functions by null in other metadata, as LLVM does. */
 static void nullify_in_metadata(struct sweeper *s) {
   struct meta_table *t = &s->m->metadata;
+  poison_in_lists(s);
   for (uint32_t i = 0; i < t->items.count; i++) {
     struct meta_item *item = &t->items.data[i];
-    if (item->kind == META_VALUE && value_kind(item->value) == VALUE_FUNCTION &&
-        !s->functions[value_index(item->value)])
-      *item = (struct meta_item){.kind = META_NULL};
+    if (is_removed(s, item)) *item = (struct meta_item){.kind = META_NULL};
   }
 }
 
