@@ -14,9 +14,12 @@ bool reflect_is_callee(const struct nvm_module *m, struct nvm_value callee) {
   const struct nvm_function *f = module_function(m, callee);
   if (f->intrinsic) return f->intrinsic == INTRINSIC_nvvm_reflect;
   struct nvm_text name = module_text(m, f->symbol.name);
-  uint32_t bits = type_scalar_bits(&m->types, function_result_type(f));
-  return function_is_declaration(f) && function_arg_count(f) == 1 &&
-         type_is_int(&m->types, function_result_type(f)) && bits <= MAX_RESULT_BITS &&
+  const struct type_table *t = &m->types;
+  bool takes_text = function_arg_count(f) == 1 && type_is_ptr(t, function_arg_type(f, 0)) &&
+                    !(type_info(t, f->type)->flags & TYPE_VARIADIC);
+  bool returns_integer = type_is_int(t, function_result_type(f)) &&
+                         type_scalar_bits(t, function_result_type(f)) <= MAX_RESULT_BITS;
+  return function_is_declaration(f) && takes_text && returns_integer &&
          (text_is(name, "__nvvm_reflect") || text_is(name, "__nvvm_reflect_ocl"));
 }
 

@@ -7,7 +7,7 @@
 #include "target/target.h"
 
 /* Whether the callee is llvm.nvvm.reflect, or a declaration of __nvvm_reflect or __nvvm_reflect_ocl
- * that takes one argument and returns an integer. */
+ * that takes one pointer and returns an integer. */
 bool reflect_is_callee(const struct nvm_module *m, struct nvm_value callee);
 /* Whether i calls such a function as it is declared. */
 bool reflect_is_call(const struct nvm_function *f, const struct nvm_inst *i);
