@@ -9,24 +9,24 @@ enum {
   MAX_RESULT_BITS = 64,
 };
 
+static bool is_answer(const struct nvm_module *m, struct nvm_type result) {
+  return type_is_int(&m->types, result) && type_scalar_bits(&m->types, result) <= MAX_RESULT_BITS;
+}
+
 bool reflect_is_callee(const struct nvm_module *m, struct nvm_value callee) {
   if (value_kind(callee) != VALUE_FUNCTION) return false;
   const struct nvm_function *f = module_function(m, callee);
   if (f->intrinsic) return f->intrinsic == INTRINSIC_nvvm_reflect;
   struct nvm_text name = module_text(m, f->symbol.name);
-  const struct type_table *t = &m->types;
-  bool takes_text = function_arg_count(f) == 1 && type_is_ptr(t, function_arg_type(f, 0)) &&
-                    !(type_info(t, f->type)->flags & TYPE_VARIADIC);
-  bool returns_integer = type_is_int(t, function_result_type(f)) &&
-                         type_scalar_bits(t, function_result_type(f)) <= MAX_RESULT_BITS;
-  return function_is_declaration(f) && takes_text && returns_integer &&
-         (text_is(name, "__nvvm_reflect") || text_is(name, "__nvvm_reflect_ocl"));
+  if (!text_is(name, "__nvvm_reflect") && !text_is(name, "__nvvm_reflect_ocl")) return false;
+  bool takes_text = function_arg_count(f) == 1 && type_is_ptr(&m->types, function_arg_type(f, 0)) &&
+                    !(type_info(&m->types, f->type)->flags & TYPE_VARIADIC);
+  return function_is_declaration(f) && takes_text && is_answer(m, function_result_type(f));
 }
 
 bool reflect_is_call(const struct nvm_function *f, const struct nvm_inst *i) {
-  const struct nvm_function *callee = call_function(f, i);
-  return callee && reflect_is_callee(f->module, call_callee(f, i)) &&
-         type_equal(call_site_of(f, i)->function_type, callee->type);
+  return i->op == OP_CALL && reflect_is_callee(f->module, call_callee(f, i)) &&
+         call_arg_count(f, i) == 1 && is_answer(f->module, i->type);
 }
 
 /* llvm.nvvm.ptr.constant.to.gen and similar intrinsics, which older front ends emit as casts. */

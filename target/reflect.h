@@ -9,7 +9,8 @@
 /* Whether the callee is llvm.nvvm.reflect, or a declaration of __nvvm_reflect or __nvvm_reflect_ocl
  * that takes one pointer and returns an integer. */
 bool reflect_is_callee(const struct nvm_module *m, struct nvm_value callee);
-/* Whether i calls such a function as it is declared. */
+/* Whether i calls such a function with one argument, for an integer; these types may differ from
+ * the declaration's. */
 bool reflect_is_call(const struct nvm_function *f, const struct nvm_inst *i);
 /* The variable that an address refers to, through casts and offsets of zero; VALUE_NULL: none. */
 struct nvm_value reflect_variable(const struct nvm_function *f, struct nvm_value address);
