@@ -294,7 +294,9 @@ void call_lower(struct lower *l, const struct nvm_inst *i) {
     }
     if (reflect_is_callee(l->module, c.callee)) {
       if (reflect_is_call(l->f, i)) intrinsic_lower_reflect(l, i);
-      else report_refuse(l, "a call of __nvvm_reflect", "it takes one argument and returns an integer");
+      else
+        report_refuse(l, "a call of __nvvm_reflect",
+                      "it takes one argument and returns an integer");
       return;
     }
     if (function_is_kernel(f)) {
