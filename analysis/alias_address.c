@@ -4,6 +4,7 @@
  * constants that do not wrap (in the pointer's width wrapping is harmless). */
 #include "analysis/alias_internal.h"
 #include "analysis/known_bits.h"
+#include "ir/evalint.h"
 #include "ir/gep.h"
 
 enum { MAX_DEPTH = 6 /* of the expression of an index */ };
@@ -62,7 +63,7 @@ bool alias_add_term(struct alias_address *a, struct nvm_value v, int64_t scale, 
   for (uint32_t k = 0; k < a->term_count; k++) {
     struct alias_term *t = &a->terms[k];
     if (!value_equal(t->variable, v) || t->sign_extended != is_signed) continue;
-    t->scale = (int64_t)((uint64_t)t->scale + (uint64_t)scale);
+    t->scale = evalint_wrapping_add(t->scale, scale);
     if (t->scale == 0) *t = a->terms[--a->term_count];
     return true;
   }
@@ -155,7 +156,7 @@ static bool add_gep(struct decomposer *d, struct nvm_value v) {
     struct nvm_value index = i ? inst_operand(d->f, i, k) : const_operand(m, v, k);
     bool is_member;
     int64_t bytes = (int64_t)gep_step(&walk, index, &is_member);
-    if (is_member) d->a->offset += bytes;
+    if (is_member) d->a->offset = evalint_wrapping_add(d->a->offset, bytes);
     else if (bytes != 0 && !add_scaled(d, index, bytes, true, 0)) return false;
   }
   return true;
@@ -207,7 +208,7 @@ bool alias_translate(const struct nvm_function *f, struct alias_address *a, stru
     a->term_count = 0;
   } else {
     *a = alias_decompose(f, base);
-    a->offset = (int64_t)((uint64_t)a->offset + (uint64_t)old.offset);
+    a->offset = evalint_wrapping_add(a->offset, old.offset);
   }
   for (uint32_t k = 0; k < old.term_count; k++) {
     struct nvm_value v = translate_value(f, old.terms[k].variable, to, from);

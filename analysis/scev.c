@@ -323,7 +323,7 @@ static void add_indices(struct scev_env *e, struct sum *s, const struct nvm_inst
     bool is_member;
     int64_t bytes = (int64_t)gep_step(&walk, index, &is_member);
     if (is_member) {
-      s->form.constant += bytes;
+      s->form.constant = evalint_wrapping_add(s->form.constant, bytes);
       continue;
     }
     bool is_full = value_width(e, index) == s->form.width;

@@ -218,7 +218,7 @@ void abi_store(struct lower *l, const struct passing *p, struct nvm_str name,
   struct address to = abi_address(p, name);
   if (p->kind == PASS_BYTES) memory_store_parts(l, p->type, value, to, aligned_to(p->align));
   if (p->kind != PASS_SCALAR) return;
-  struct part part = *part_at(l, part_list(l, p->type), 0);
+  struct part part = *part_at(part_list(l, p->type), 0);
   struct ptx_operand v = widened(l, &part, value[0], is_signed);
   uint16_t type = part_is_full(&part) ? part_float_mod(&part) : mod_bits((uint32_t)p->bytes * 8);
   emit2(l, PTX_ST, PTX_MODS(PTX_MOD_PARAM, type), to.at, v);
@@ -229,7 +229,7 @@ void abi_load(struct lower *l, const struct passing *p, struct nvm_str name,
   struct address from = abi_address(p, name);
   if (p->kind == PASS_BYTES) memory_load_parts(l, p->type, to, from, aligned_to(p->align));
   if (p->kind != PASS_SCALAR) return;
-  struct part part = *part_at(l, part_list(l, p->type), 0);
+  struct part part = *part_at(part_list(l, p->type), 0);
   if (part.kind == PART_I1) {
     struct ptx_operand byte =
         emit_value(l, PTX_MOD_U8, PTX_LD, PTX_MODS(PTX_MOD_PARAM, PTX_MOD_U8), &from.at, 1);

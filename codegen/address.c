@@ -98,7 +98,7 @@ static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const stru
       constant += step * (uint64_t)index.imm;
       continue;
     }
-    struct part p = *part_at(l, part_list(l, o->scalar), 0);
+    struct part p = *part_at(part_list(l, o->scalar), 0);
     address = ptx_r(add_scaled(l, address, o->count == 1 ? selected.value : VALUE_NULL, index, &p,
                                selected.is_signed, step, wide));
   }

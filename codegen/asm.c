@@ -96,7 +96,7 @@ enum fit {
 };
 
 static struct part whole_part(struct lower *l, struct nvm_type type, uint32_t k) {
-  return *part_at(l, part_list(l, type), k);
+  return *part_at(part_list(l, type), k);
 }
 
 static enum fit fit_of(struct lower *l, struct nvm_type type, enum ptx_class class) {

@@ -190,10 +190,10 @@ static void emit_plain(const struct atomic *a, bool load, uint16_t order,
 
 static bool atomic_init(struct atomic *a, struct lower *l, struct nvm_value pointer,
                         struct nvm_type type, struct memory_access how) {
-  struct part_range parts = part_list(l, type);
+  struct part_list parts = part_list(l, type);
   *a = describe_atomic(l, pointer, how);
   if (parts.count == 0) return false;
-  a->part = *part_at(l, parts, 0);
+  a->part = *part_at(parts, 0);
   if (parts.count == 1 || (parts.count == 2 && a->part.kind == PART_INT)) return true;
   report_refuse(l, "an atomic access of more than 128 bits", "PTX has none");
   return false;
@@ -525,14 +525,14 @@ static bool describe(struct lower *l, const struct nvm_inst *i, uint32_t k, stru
                      struct update *u) {
   struct memory_access how = memory_access_unpack(i->aux);
   struct nvm_type type = value_type(l->f, inst_operand(l->f, i, k));
-  struct part_range parts = part_list(l, type);
+  struct part_list parts = part_list(l, type);
   struct ptx_operand *to = arena_alloc(&l->function_arena, (parts.count + 1) * sizeof *to);
   *u = (struct update){(enum rmw_op)how.rmw, parts.count, 0, to,
                        value_operands(l, inst_operand(l->f, i, k))};
   *a = describe_atomic(l, inst_operand(l->f, i, 0), how);
   relax(a);
   if (parts.count == 0 || !to || !u->v) return false;
-  a->part = *part_at(l, parts, 0);
+  a->part = *part_at(parts, 0);
   uint32_t bits = parts.count * a->part.bits;
   u->bits = type_is_vector(&l->module->types, type) ? a->part.bits : bits;
   for (uint32_t n = 0; n < part_list(l, i->type).count; n++)

@@ -164,7 +164,7 @@ static struct ptx_operand length_operand(struct lower *l, const struct nvm_inst 
   *known = const_is_int(l->module, v, &value);
   *bytes = (uint64_t)value;
   if (*known) return ptx_i((int64_t)*bytes);
-  struct part p = *part_at(l, part_list(l, value_type(l->f, v)), 0);
+  struct part p = *part_at(part_list(l, value_type(l->f, v)), 0);
   return emit_zext(l, value_operand(l, v, 0), &p, 64);
 }
 

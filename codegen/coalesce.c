@@ -99,7 +99,7 @@ static bool is_candidate_type(struct lower *l, struct nvm_type type) {
 /* Whether the result may have the registers of an operand: lowering writes a lane only after it has
  * read that lane of all operands. True of single instructions on 32 or 64 bits. */
 static bool reads_before_writing(struct lower *l, const struct nvm_inst *i) {
-  const struct part *p = part_at(l, part_list(l, i->type), 0);
+  const struct part *p = part_at(part_list(l, i->type), 0);
   if (p->kind > PART_DOUBLE || p->bits != p->container || p->bits < 32) return false;
   switch ((enum op)i->op) {
     case OP_ADD:
@@ -204,7 +204,7 @@ static void add_assembly(struct coalescer *c, struct nvm_inst_id id) {
 /* The call writes members of its struct to the registers of their extractvalues. */
 static void share_results(struct lower *l, const struct assembly *a) {
   const struct nvm_inst *call = function_inst(l->f, a->call);
-  struct part_range parts = part_list(l, call->type);
+  struct part_list parts = part_list(l, call->type);
   uint32_t part = 0;
   if (!l->selection[a->call.index].wanted || a->results[0] == a->call.index) return;
   for (uint32_t k = 0; k < a->count; k++)
@@ -216,7 +216,7 @@ static void share_results(struct lower *l, const struct assembly *a) {
              held = reader && l->selection[reader].wanted ? l->inst_regs[reader] : 0;
     uint32_t count = part_list(l, type_member(&l->module->types, call->type, k)).count;
     for (uint32_t j = 0; j < count; j++, part++) {
-      struct ptx_reg r = held ? l->regs.data[held + j] : emit_new_reg(l, part_at(l, parts, part));
+      struct ptx_reg r = held ? l->regs.data[held + j] : emit_new_reg(l, part_at(parts, part));
       if (!VEC_PUSH(&l->function_arena, &l->regs, r)) return;
     }
   }

@@ -185,10 +185,10 @@ void convert_from_bits(struct lower *l, const struct part *p, struct ptx_reg to,
 }
 
 /* Whether the parts of two types have the same sizes. */
-static bool same_shape(const struct lower *l, struct part_range a, struct part_range b) {
+static bool same_shape(struct part_list a, struct part_list b) {
   if (a.count != b.count) return false;
   for (uint32_t k = 0; k < a.count; k++) {
-    const struct part *x = part_at(l, a, k), *y = part_at(l, b, k);
+    const struct part *x = part_at(a, k), *y = part_at(b, k);
     if (x->bits != y->bits || x->container != y->container) return false;
   }
   return true;
@@ -201,10 +201,10 @@ void convert_or_shifted(struct lower *l, struct ptx_operand word, struct ptx_ope
 }
 
 /* Any bitcast: gathers the source's bits in 64-bit words and extracts the target's parts. */
-static void bitcast_by_words(struct lower *l, struct part_range from, const struct ptx_reg *source,
-                             struct part_range to, const struct ptx_reg *target) {
+static void bitcast_by_words(struct lower *l, struct part_list from, const struct ptx_reg *source,
+                             struct part_list to, const struct ptx_reg *target) {
   int total = 0;
-  for (uint32_t k = 0; k < from.count; k++) total += part_at(l, from, k)->bits;
+  for (uint32_t k = 0; k < from.count; k++) total += part_at(from, k)->bits;
   int word_count = (total + 63) / 64;
   struct ptx_operand *words =
       arena_alloc(&l->function_arena, ((size_t)word_count + 2) * sizeof *words);
@@ -214,14 +214,14 @@ static void bitcast_by_words(struct lower *l, struct part_range from, const stru
     emit_copy(l, words[w].reg, ptx_i(0));
   }
   for (int k = 0, at = 0; k < (int)from.count; k++) {
-    const struct part *p = part_at(l, from, (uint32_t)k);
+    const struct part *p = part_at(from, (uint32_t)k);
     struct ptx_operand bits = convert_to_bits(l, p, ptx_r(source[k]));
     convert_or_shifted(l, words[at / 64], bits, at % 64);
     if (at % 64 + p->bits > 64) convert_or_shifted(l, words[at / 64 + 1], bits, at % 64 - 64);
     at += p->bits;
   }
   for (int k = 0, at = 0; k < (int)to.count; k++) {
-    const struct part *p = part_at(l, to, (uint32_t)k);
+    const struct part *p = part_at(to, (uint32_t)k);
     struct ptx_operand bits = words[at / 64];
     if (at % 64) bits = emit_binary(l, PTX_SHR, PTX_MOD_U64, bits, ptx_i(at % 64));
     if (at % 64 + p->bits > 64) {
@@ -263,25 +263,25 @@ static void two_bytes(struct lower *l, struct ptx_operand both, const struct ptx
   }
 }
 
-static bool all_parts_are(const struct lower *l, struct part_range t, uint32_t bits) {
+static bool all_parts_are(struct part_list t, uint32_t bits) {
   for (uint32_t k = 0; k < t.count; k++)
-    if (part_at(l, t, k)->bits != bits || part_at(l, t, k)->kind == PART_I1) return false;
+    if (part_at(t, k)->bits != bits || part_at(t, k)->kind == PART_I1) return false;
   return true;
 }
 
 /* Each register as 2 or 4 smaller ones or the reverse, by packing movs, and permutations for bytes.
  */
-static bool bitcast_by_mov(struct lower *l, struct part_range from, const struct ptx_reg *source,
-                           struct part_range to, const struct ptx_reg *target) {
-  struct part_range many = from.count > to.count ? from : to;
-  struct part_range few = from.count > to.count ? to : from;
-  const struct part *small = part_at(l, many, 0), *big = part_at(l, few, 0);
+static bool bitcast_by_mov(struct lower *l, struct part_list from, const struct ptx_reg *source,
+                           struct part_list to, const struct ptx_reg *target) {
+  struct part_list many = from.count > to.count ? from : to;
+  struct part_list few = from.count > to.count ? to : from;
+  const struct part *small = part_at(many, 0), *big = part_at(few, 0);
   uint32_t ratio = many.count / few.count;
-  bool bytes = small->bits == 8 && big->bits <= 32, join = many.first == from.first;
+  bool bytes = small->bits == 8 && big->bits <= 32, join = many.at == from.at;
   if (ratio * few.count != many.count || (ratio != 2 && ratio != 4) ||
       big->bits != big->container || (!bytes && small->bits != small->container) ||
-      small->bits * ratio != big->bits || !all_parts_are(l, many, small->bits) ||
-      !all_parts_are(l, few, big->bits))
+      small->bits * ratio != big->bits || !all_parts_are(many, small->bits) ||
+      !all_parts_are(few, big->bits))
     return false;
   for (uint32_t w = 0; w < few.count; w++) {
     struct ptx_operand lanes[4];
@@ -308,11 +308,11 @@ static bool bitcast_by_mov(struct lower *l, struct part_range from, const struct
 
 void convert_bits(struct lower *l, struct nvm_type from_type, const struct ptx_reg *source,
                   struct nvm_type to_type, const struct ptx_reg *target) {
-  struct part_range from = part_list(l, from_type), to = part_list(l, to_type);
+  struct part_list from = part_list(l, from_type), to = part_list(l, to_type);
   if (!source) return;
-  if (same_shape(l, from, to)) {
+  if (same_shape(from, to)) {
     for (uint32_t k = 0; k < to.count; k++) {
-      const struct part *p = part_at(l, to, k);
+      const struct part *p = part_at(to, k);
       emit2(l, PTX_MOV, PTX_MODS(part_bits_mod(p)), ptx_r(target[k]), ptx_r(source[k]));
     }
   } else if (from.count && to.count && !bitcast_by_mov(l, from, source, to, target)) {
@@ -381,10 +381,10 @@ void convert_lower(struct lower *l, const struct nvm_inst *i) {
   struct lanes from = lane_split(l, read);
   const struct ptx_reg *result = value_result(l, l->inst);
   struct lanes to = lane_targets(l, i->type, result);
-  struct part_range from_parts = part_list(l, from.scalar), to_parts = part_list(l, to.scalar);
+  struct part_list from_parts = part_list(l, from.scalar), to_parts = part_list(l, to.scalar);
   struct part source[2] = {part_i64, part_i64}, target[2] = {part_i64, part_i64};
-  for (uint32_t j = 0; j < from.parts_each && j < 2; j++) source[j] = *part_at(l, from_parts, j);
-  for (uint32_t j = 0; j < to.parts_each && j < 2; j++) target[j] = *part_at(l, to_parts, j);
+  for (uint32_t j = 0; j < from.parts_each && j < 2; j++) source[j] = *part_at(from_parts, j);
+  for (uint32_t j = 0; j < to.parts_each && j < 2; j++) target[j] = *part_at(to_parts, j);
   if (!value_equal(read, whole)) {
     from.at[0] = shifted_high_half(l, value_inst(l->f, whole), from.at[0], to.at[0]);
     source[0] = source[0].container == 64 ? part_i32 : part_i16;

@@ -32,7 +32,7 @@ struct emit_mod_list {
   uint16_t words[8];
 };
 struct emit_mod_list emit_mods(const uint16_t *words, size_t count);
-#define EMIT_MOD_LIST(...)                    \
+#define EMIT_MOD_LIST(...)                   \
   emit_mods((const uint16_t[]){__VA_ARGS__}, \
             sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t))
 /* The words of such a list, which live until the call ends whose argument this is. */

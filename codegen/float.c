@@ -298,13 +298,13 @@ bool float_lower_fused(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value product = inst_operand(l->f, i, (uint32_t)product_operand);
   struct nvm_value addend = inst_operand(l->f, i, product_operand == 0 ? 1 : 0);
   const struct nvm_inst *multiply = value_inst(l->f, product);
-  struct part_range parts = part_list(l, i->type);
+  struct part_list parts = part_list(l, i->type);
   const struct ptx_reg *to = value_result(l, l->inst);
   const struct nvm_value v[3] = {inst_operand(l->f, multiply, 0), inst_operand(l->f, multiply, 1),
                                  addend};
   int negates = i->op != OP_FSUB && i->op != OP_SUB ? -1 : product_operand == 0 ? 2 : 0;
   for (uint32_t k = float_pairs(l, PTX_FMA, i->type, v, 3, negates); k < parts.count; k++) {
-    const struct part *p = part_at(l, parts, k);
+    const struct part *p = part_at(parts, k);
     bool integer = i->op == OP_ADD || i->op == OP_SUB;
     uint16_t type = integer ? part_signed_mod(p) : part_float_mod(p);
     struct ptx_operand o[3] = {ptx_r(value_reg(l, v[0], k)), value_operand(l, v[1], k),
@@ -320,7 +320,7 @@ bool float_lower_fused(struct lower *l, const struct nvm_inst *i) {
 
 void float_lower_binary(struct lower *l, const struct nvm_inst *i) {
   if (float_lower_fused(l, i)) return;
-  struct part_range parts = part_list(l, i->type);
+  struct part_list parts = part_list(l, i->type);
   const struct ptx_reg *to = value_result(l, l->inst);
   const struct nvm_value v[2] = {inst_operand(l->f, i, 0), inst_operand(l->f, i, 1)};
   uint32_t k = i->op == OP_FDIV || i->op == OP_FREM
@@ -328,7 +328,7 @@ void float_lower_binary(struct lower *l, const struct nvm_inst *i) {
                    : float_pairs(l, arithmetic_op((enum op)i->op), i->type, v, 2, -1);
   for (; k < parts.count; k++) {
     struct ptx_operand a = value_operand(l, v[0], k), b = value_operand(l, v[1], k);
-    float_part(l, (enum op)i->op, i->flags, part_at(l, parts, k), to[k], a, b);
+    float_part(l, (enum op)i->op, i->flags, part_at(parts, k), to[k], a, b);
   }
 }
 
@@ -375,7 +375,7 @@ static void lower_fcmp_part(struct lower *l, enum fcmp_predicate pred, const str
 void float_lower_compare(struct lower *l, const struct nvm_inst *i) {
   struct nvm_type type = value_type(l->f, inst_operand(l->f, i, 0));
   struct nvm_type scalar = type_scalar(&l->module->types, type);
-  struct part p = *part_at(l, part_list(l, scalar), 0);
+  struct part p = *part_at(part_list(l, scalar), 0);
   struct lanes a = lane_split(l, inst_operand(l->f, i, 0));
   struct lanes b = lane_split(l, inst_operand(l->f, i, 1));
   const struct ptx_reg *to = value_result(l, l->inst);

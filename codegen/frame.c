@@ -322,7 +322,7 @@ static void lower_dynamic_alloca(struct lower *l, const struct nvm_inst *i, stru
   }
   if (i->operand_count) {
     struct nvm_value count = inst_operand(l->f, i, 0);
-    struct part p = *part_at(l, part_list(l, value_type(l->f, count)), 0);
+    struct part p = *part_at(part_list(l, value_type(l->f, count)), 0);
     struct ptx_operand n = emit_zext(l, value_operand(l, count, 0), &p, 64);
     struct ptx_reg product = emit_temp(l, PTX_B64);
     if (n.kind != PTX_OPERAND_REG) bytes = ptx_i((int64_t)((uint64_t)n.imm * each));

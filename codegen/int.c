@@ -157,7 +157,7 @@ static struct ptx_operand lower_factor(struct lower *l, const struct nvm_inst *i
   if (x.kind != PTX_OPERAND_REG) return x;
   if (value_equal(v, read)) return emit_narrow(l, x, 64, 32);
   bool is_signed = value_inst(l->f, v)->op == OP_SEXT;
-  return emit_extend(l, x, part_at(l, part_list(l, value_type(l->f, read)), 0), 32, is_signed);
+  return emit_extend(l, x, part_at(part_list(l, value_type(l->f, read)), 0), 32, is_signed);
 }
 
 static bool lower_wide_product(struct lower *l, const struct nvm_inst *i) {
@@ -214,7 +214,7 @@ void int_lower_binary(struct lower *l, const struct nvm_inst *i) {
   if (float_lower_fused(l, i) || lower_wide_product(l, i) || lower_joined_halves(l, i) ||
       lower_inversion(l, i) || lower_field(l, i))
     return;
-  struct part_range parts = part_list(l, i->type);
+  struct part_list parts = part_list(l, i->type);
   const struct ptx_reg *to = value_result(l, l->inst);
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1);
   uint32_t bits = type_scalar_bits(&l->module->types, type_scalar(&l->module->types, i->type));
@@ -228,7 +228,7 @@ void int_lower_binary(struct lower *l, const struct nvm_inst *i) {
       k++;
       continue;
     }
-    const struct part *p = part_at(l, parts, k);
+    const struct part *p = part_at(parts, k);
     bool shifted_pair = p->kind == PART_PAIR_I16 && is_shift((enum op)i->op);
     if (!shifted_pair || !constant_amounts(l, b, k, y)) y[0] = value_operand(l, b, k);
     int_binary_part(l, (enum op)i->op, i->flags, p, to[k], x[0], y[0]);
@@ -329,13 +329,13 @@ static void lower_icmp_pair(struct lower *l, enum icmp_predicate pred, const str
 void int_lower_compare(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1);
   struct nvm_type type = value_type(l->f, a);
-  struct part_range parts = part_list(l, type);
+  struct part_list parts = part_list(l, type);
   const struct ptx_reg *to = value_result(l, l->inst);
   enum icmp_predicate pred = (enum icmp_predicate)i->aux;
   struct nvm_type scalar = type_scalar(&l->module->types, type);
   bool wide = part_list(l, scalar).count == 2;
   for (uint32_t k = 0, lane = 0; k < parts.count; k++) {
-    const struct part *p = part_at(l, parts, k);
+    const struct part *p = part_at(parts, k);
     struct ptx_operand x[2] = {value_operand(l, a, k)}, y[2];
     if (wide) x[1] = value_operand(l, a, k + 1);
     y[0] = value_operand(l, b, k);

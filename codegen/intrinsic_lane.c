@@ -28,8 +28,8 @@ bool intrinsic_constant(struct lower *l, const struct nvm_inst *i, uint32_t k, u
 }
 
 struct part intrinsic_part(struct lower *l, struct nvm_type scalar, uint32_t k) {
-  struct part_range parts = part_list(l, scalar);
-  return k < parts.count ? *part_at(l, parts, k) : part_i32;
+  struct part_list parts = part_list(l, scalar);
+  return k < parts.count ? *part_at(parts, k) : part_i32;
 }
 
 uint32_t intrinsic_int_bits(const struct lower *l, struct nvm_type type) {

@@ -86,7 +86,7 @@ void lane_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments
   uint32_t count = part_list(l, i->type).count;
   const struct ptx_reg *to = value_result(l, l->inst);
   for (uint32_t k = 0; k < count; k++) {
-    struct part p = *part_at(l, part_list(l, i->type), k);
+    struct part p = *part_at(part_list(l, i->type), k);
     struct ptx_operand v[3] = {{0}};
     for (uint32_t j = 0; j < arguments; j++) v[j] = value_operand(l, inst_operand(l->f, i, j), k);
     lower(l, &p, to[k], v, how);
@@ -130,13 +130,13 @@ static struct ptx_reg held_part(struct lower *l, const struct nvm_inst *i, uint3
 bool lane_share(struct lower *l, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(l->f, id);
   if (l->inst_regs[id.index]) return false;
-  struct part_range parts = part_list(l, i->type);
+  struct part_list parts = part_list(l, i->type);
   uint32_t each = part_list(l, type_scalar(&l->module->types, i->type)).count; /* 0: no memory */
   uint32_t first = l->regs.count;
   if (parts.count == 0 || each == 0 || part_is_packed_type(l, i->type)) return false;
   for (uint32_t k = 0; k < parts.count; k++) {
     struct ptx_reg r = held_part(l, i, k, each);
-    if (ptx_reg_is_none(r) || ptx_reg_class(r) != part_class(part_at(l, parts, k)) ||
+    if (ptx_reg_is_none(r) || ptx_reg_class(r) != part_class(part_at(parts, k)) ||
         !VEC_PUSH(&l->function_arena, &l->regs, r)) {
       l->regs.count = first;
       return false;

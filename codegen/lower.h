@@ -49,7 +49,12 @@ struct part {
   uint32_t offset; /* bytes from the start of the value in memory */
 };
 
-/* The parts of a type: a range of lower.parts. */
+/* The parts of a type; they stay where they are while others are added. */
+struct part_list {
+  const struct part *at;
+  uint32_t count;
+};
+/* Some of the parts of a type, by number. */
 struct part_range {
   uint32_t first;
   uint32_t count;
@@ -65,8 +70,8 @@ struct lower {
   struct arena function_arena; /* reset after each function */
   struct ptx_module ptx;       /* variables and prototypes; functions are not kept */
 
-  VEC(struct part) parts;
-  VEC(struct part_range) type_parts; /* by type index; first 0: not computed */
+  VEC(struct part) new_parts;       /* of the type that part_measure() reads */
+  VEC(struct part_list) type_parts; /* by type index; at == NULL: not computed */
 
   /* State of single files, for the whole module. */
   struct names *names;

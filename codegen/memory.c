@@ -171,10 +171,10 @@ static uint32_t aligned_count(const struct access *a, uint32_t n, uint32_t bytes
 
 /* The number of parts from k on that can be one access: 1, 2, 4 or 8. PTX has no vectors of more
  * than four bytes: 8 or 16 of them are accessed as *words of 32 bits (else 0). */
-static uint32_t run_length(const struct access *a, struct part_range parts, uint32_t k,
+static uint32_t run_length(const struct access *a, struct part_list parts, uint32_t k,
                            uint32_t *words) {
   const struct lower *l = a->l;
-  const struct part *first = part_at(l, parts, k);
+  const struct part *first = part_at(parts, k);
   *words = 0;
   if (!is_simple(first)) return 1;
   uint32_t bytes = part_store_bytes(first), n = 1;
@@ -183,7 +183,7 @@ static uint32_t run_length(const struct access *a, struct part_range parts, uint
   if (bytes > 1) most = most / bytes < MAX_VECTOR ? most / bytes : MAX_VECTOR;
   if (bytes > 1 && (bytes < 4 || !wide) && most > 4) most = 4;
   while (n < most && k + n < parts.count) {
-    const struct part *p = part_at(l, parts, k + n);
+    const struct part *p = part_at(parts, k + n);
     if (!is_simple(p) || part_store_bytes(p) != bytes || part_class(p) != part_class(first) ||
         memory_type(p) != memory_type(first) || p->offset != first->offset + n * bytes)
       break;
@@ -234,7 +234,7 @@ static bool contains_bit_vector(const struct lower *l, struct nvm_type type) {
 }
 
 /* Loads the bytes of a bit vector one by one and extracts its lanes. */
-static void load_bit_vector(const struct access *a, struct part_range parts, int64_t bytes,
+static void load_bit_vector(const struct access *a, struct part_list parts, int64_t bytes,
                             int64_t offset, const struct ptx_operand *to) {
   struct lower *l = a->l;
   struct ptx_operand *loaded = arena_alloc(&l->function_arena, (size_t)bytes * sizeof *loaded);
@@ -243,7 +243,7 @@ static void load_bit_vector(const struct access *a, struct part_range parts, int
     loaded[b] = convert_to_bits(l, &byte_part, load_new(a, offset + b, 8));
   int64_t at = 0;
   for (uint32_t k = 0; k < parts.count; k++) {
-    const struct part *p = part_at(l, parts, k);
+    const struct part *p = part_at(parts, k);
     struct ptx_operand sum = emit_in_reg(l, ptx_i(0), &part_i64);
     for (int64_t b = at / 8; b * 8 < at + p->bits && b * 8 - at < 64; b++)
       convert_or_shifted(l, sum, loaded[b], (int)(b * 8 - at));
@@ -252,21 +252,21 @@ static void load_bit_vector(const struct access *a, struct part_range parts, int
   }
 }
 
-static void store_bit_vector(const struct access *a, struct part_range parts, int64_t bytes,
+static void store_bit_vector(const struct access *a, struct part_list parts, int64_t bytes,
                              int64_t offset, const struct ptx_operand *from) {
   struct lower *l = a->l;
   struct ptx_operand *lanes = arena_alloc(&l->function_arena, parts.count * sizeof *lanes);
   if (!lanes) return;
   for (uint32_t k = 0; k < parts.count; k++)
-    lanes[k] = convert_to_bits(l, part_at(l, parts, k), from[k]);
+    lanes[k] = convert_to_bits(l, part_at(parts, k), from[k]);
   uint32_t k = 0;
   int64_t at = 0; /* bit where lane k begins */
   for (int64_t b = 0; b < bytes; b++) {
     struct ptx_operand sum = emit_in_reg(l, ptx_i(0), &part_i64);
     while (k < parts.count && at < (b + 1) * 8) {
       convert_or_shifted(l, sum, lanes[k], (int)(at - b * 8));
-      if (at + part_at(l, parts, k)->bits > (b + 1) * 8) break; /* the rest is in the next byte */
-      at += part_at(l, parts, k++)->bits;
+      if (at + part_at(parts, k)->bits > (b + 1) * 8) break; /* the rest is in the next byte */
+      at += part_at(parts, k++)->bits;
     }
     struct ptx_operand byte = emit_narrow(l, sum, 64, 16);
     emit_access(a, offset + b, PTX_MOD_U8, &byte, 1);
@@ -278,7 +278,7 @@ static void access_with_bit_vectors(const struct access *a, struct nvm_type type
                                     const struct ptx_operand *values) {
   struct lower *l = a->l;
   const struct type_table *t = &l->module->types;
-  struct part_range parts = part_list(l, type);
+  struct part_list parts = part_list(l, type);
   if (is_bit_vector(l, type)) {
     int64_t bytes = (int64_t)layout_store_size(&l->module->layout, t, type);
     (a->load ? load_bit_vector : store_bit_vector)(a, parts, bytes, offset, values);
@@ -287,10 +287,10 @@ static void access_with_bit_vectors(const struct access *a, struct nvm_type type
       access_with_bit_vectors(
           a, type_element(t, type, i),
           offset + (int64_t)layout_element_offset(&l->module->layout, t, type, i),
-          values + (part_of_member(l, type, i).first - parts.first));
+          values + part_of_member(l, type, i).first);
   } else {
     for (uint32_t k = 0; k < parts.count; k++) {
-      const struct part *p = part_at(l, parts, k);
+      const struct part *p = part_at(parts, k);
       access_part(a, p, offset + p->offset, values[k]);
     }
   }
@@ -303,9 +303,9 @@ static void access_value(struct access a, struct nvm_type type, const struct ptx
     access_with_bit_vectors(&a, type, 0, values);
     return;
   }
-  struct part_range parts = part_list(l, type);
+  struct part_list parts = part_list(l, type);
   for (uint32_t k = 0, n; k < parts.count; k += n) {
-    const struct part *p = part_at(l, parts, k);
+    const struct part *p = part_at(parts, k);
     uint32_t words;
     n = run_length(&a, parts, k, &words);
     if (words) access_words(&a, p->offset, values + k, words);
@@ -349,9 +349,9 @@ void memory_lower_load(struct lower *l, const struct nvm_inst *i) {
   a.is_signed = !inst_is_none(extension) && function_inst(l->f, extension)->op == OP_SEXT;
   const struct ptx_reg *to = value_result(l, l->inst);
   load_value(a, i->type, to);
-  struct part_range parts = part_list(l, i->type);
+  struct part_list parts = part_list(l, i->type);
   for (uint32_t k = 0; k < parts.count && inst_is_none(extension); k++)
-    if (part_at(l, parts, k)->kind == PART_INT && part_at(l, parts, k)->bits == 8)
+    if (part_at(parts, k)->kind == PART_INT && part_at(parts, k)->bits == 8)
       emit_note_zero_above(l, to[k]);
 }
 

@@ -280,16 +280,6 @@ static bool check_layout(struct lower *l) {
   return false;
 }
 
-/* Types without parts (out of memory, or refused) have the range {0, 0}: a few spare parts at the
- * start make reading their first parts harmless. */
-static bool init_parts(struct lower *l) {
-  enum { SPARE = 8 };
-  const struct part spare = {.kind = PART_INT, .bits = 32, .container = 32};
-  for (int k = 0; k < SPARE; k++)
-    if (!VEC_PUSH(&l->arena, &l->parts, spare)) return false;
-  return true;
-}
-
 /* The functions and what follows them, to the pieces if there are some. */
 static enum nvm_status write_rest(struct lower *l, const struct uses *u,
                                   struct codegen_pieces *pieces) {
@@ -314,8 +304,8 @@ static enum nvm_status write_module(struct lower *l, struct codegen_pieces *piec
   size_t begin = l->out->length;
   if (!check_layout(l)) return NVM_REFUSED;
   legalize_aliases(l->module);
-  if (!init_parts(l) || !names_assign(l) ||
-      !(l->annotations = annotations_read(l->module, &l->arena)) || !find_uses(l, &uses))
+  if (!names_assign(l) || !(l->annotations = annotations_read(l->module, &l->arena)) ||
+      !find_uses(l, &uses))
     return NVM_OUT_OF_MEMORY;
   write_header(l, l->out);
   size_t end = l->out->length;

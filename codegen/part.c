@@ -19,7 +19,9 @@ static bool is_pair_element(const struct type_table *t, struct nvm_type e, enum 
   }
 }
 
-static bool push_part(struct lower *l, struct part p) { return VEC_PUSH(&l->arena, &l->parts, p); }
+static bool push_part(struct lower *l, struct part p) {
+  return VEC_PUSH(&l->arena, &l->new_parts, p);
+}
 
 /* An integer, in the register that the target promotes it to, or in two halves. */
 static bool push_int(struct lower *l, uint32_t bits, bool is_pointer, uint64_t offset) {
@@ -60,7 +62,7 @@ static bool push_elements(struct lower *l, struct nvm_type type, uint64_t offset
 }
 
 static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
-  if (l->parts.count - l->type_parts.data[0].first > PART_MAX || offset > UINT32_MAX) return false;
+  if (l->new_parts.count > PART_MAX || offset > UINT32_MAX) return false;
   const struct type_table *t = &l->module->types;
   const struct type_info *info = type_info(t, type);
   switch ((enum type_kind)info->kind) {
@@ -93,36 +95,44 @@ static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
   return true;
 }
 
-struct part_range part_measure(struct lower *l, struct nvm_type type) {
-  const struct part_range none = {0, 0};
+/* No parts, after an error; as many can be read as any caller reads without asking for the count. */
+static struct part_list no_parts(void) {
+#define SPARE \
+  { .kind = PART_INT, .bits = 32, .container = 32 }
+  static const struct part spare[] = {SPARE, SPARE, SPARE, SPARE, SPARE, SPARE, SPARE, SPARE};
+#undef SPARE
+  return (struct part_list){spare, 0};
+}
+
+struct part_list part_measure(struct lower *l, struct nvm_type type) {
   uint32_t wanted = l->module->types.infos.count;
   if (type.index >= l->type_parts.count) {
-    if (!VEC_RESERVE(&l->arena, &l->type_parts, wanted)) return none;
+    if (!VEC_RESERVE(&l->arena, &l->type_parts, wanted)) return no_parts();
     l->type_parts.count = wanted; /* new entries are zero: not computed */
   }
-  uint32_t first = l->parts.count;
-  l->type_parts.data[0].first = first; /* entry 0 is not a type: where the current type begins */
+  l->new_parts.count = 0;
   if (!push_type(l, type, 0)) {
-    l->parts.count = first;
     report_refuse(l, "a first-class value of more than 65536 scalars", "pass it through memory");
-    return none;
+    return no_parts();
   }
-  struct part_range known = {first, l->parts.count - first};
-  l->type_parts.data[type.index] = known;
-  return known;
+  struct part_list list = no_parts();
+  size_t bytes = l->new_parts.count * sizeof *list.at;
+  if (bytes != 0) {
+    struct part *copy = arena_alloc(&l->arena, bytes);
+    if (!copy) return no_parts();
+    memcpy(copy, l->new_parts.data, bytes);
+    list = (struct part_list){copy, l->new_parts.count};
+  }
+  l->type_parts.data[type.index] = list;
+  return list;
 }
 
 struct part_range part_of_member(struct lower *l, struct nvm_type type, uint64_t index) {
   const struct type_table *t = &l->module->types;
-  struct part_range whole = part_list(l, type);
-  if (type_kind(t, type) != TY_STRUCT) {
-    uint32_t each = part_list(l, type_element(t, type, index)).count;
-    return (struct part_range){whole.first + (uint32_t)index * each, each};
-  }
-  uint32_t before = 0;
+  uint32_t count = part_list(l, type_element(t, type, index)).count, before = 0;
+  if (type_kind(t, type) != TY_STRUCT) return (struct part_range){(uint32_t)index * count, count};
   for (uint32_t i = 0; i < index; i++) before += part_list(l, type_member(t, type, i)).count;
-  return (struct part_range){whole.first + before,
-                             part_list(l, type_member(t, type, (uint32_t)index)).count};
+  return (struct part_range){before, count};
 }
 
 enum ptx_class part_class(const struct part *p) { return mod_class(part_move_mod(p)); }
@@ -165,9 +175,9 @@ bool part_is_legal(const struct lower *l, const struct part *p) {
 }
 
 bool part_is_packed_type(struct lower *l, struct nvm_type type) {
-  struct part_range parts = part_list(l, type);
+  struct part_list parts = part_list(l, type);
   return parts.count != 0 && type_is_vector(&l->module->types, type) &&
-         part_is_pair(part_at(l, parts, 0));
+         part_is_pair(part_at(parts, 0));
 }
 
 uint32_t part_store_bytes(const struct part *p) { return (p->bits + 7u) / 8u; }

@@ -19,16 +19,15 @@ uint16_t mod_vector(uint32_t count);        /* 2 → PTX_MOD_V2 …, 0 for 1 */
 enum { PART_MAX = 1 << 16 }; /* parts of a first-class value; more are refused */
 
 /* The parts of a first-class type; reports an error and returns no parts beyond PART_MAX. */
-struct part_range part_measure(struct lower *l, struct nvm_type type);
-static inline struct part_range part_list(struct lower *l, struct nvm_type type) {
-  if (type.index < l->type_parts.count && l->type_parts.data[type.index].first != 0)
+struct part_list part_measure(struct lower *l, struct nvm_type type);
+static inline struct part_list part_list(struct lower *l, struct nvm_type type) {
+  if (type.index < l->type_parts.count && l->type_parts.data[type.index].at)
     return l->type_parts.data[type.index];
   return part_measure(l, type);
 }
-static inline const struct part *part_at(const struct lower *l, struct part_range t, uint32_t i) {
-  return &l->parts.data[t.first + i];
-}
-/* The parts of element `index` of an aggregate or vector without packed pairs. */
+/* A type without parts, after an error, still has a first one, which is harmless to read. */
+static inline const struct part *part_at(struct part_list t, uint32_t i) { return &t.at[i]; }
+/* The parts of element `index` among those of an aggregate or vector without packed pairs. */
 struct part_range part_of_member(struct lower *l, struct nvm_type type, uint64_t index);
 /* Whether the type is a vector whose parts are packed pairs. */
 bool part_is_packed_type(struct lower *l, struct nvm_type type);

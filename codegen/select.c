@@ -6,6 +6,7 @@
 #include "codegen/address.h"
 #include "codegen/part.h"
 #include "codegen/select.h"
+#include "ir/evalint.h"
 #include "ir/gep.h"
 
 static struct selection *selection_of(const struct lower *l, const struct nvm_inst *i) {
@@ -329,8 +330,8 @@ static void select_extending_load(struct lower *l, const struct nvm_inst *extens
   const struct nvm_inst *load = value_inst(l->f, v);
   if (!load || load->op != OP_LOAD || !is_read_once(l, v)) return;
   struct memory_access how = memory_access_unpack(load->aux);
-  struct part_range parts = part_list(l, load->type);
-  const struct part *p = parts.count <= MOST_LANES ? part_at(l, parts, 0) : NULL;
+  struct part_list parts = part_list(l, load->type);
+  const struct part *p = parts.count <= MOST_LANES ? part_at(parts, 0) : NULL;
   if (p && p->kind == PART_INT && (p->bits == 8 || (p->bits == 16 && parts.count == 1)) &&
       parts.count == part_list(l, extension->type).count && how.ordering == ORDER_NONE &&
       is_aligned(l, load->type, how, p->bits / 8u))
@@ -400,7 +401,7 @@ static struct selected_address find_base(const struct lower *l, struct nvm_value
     a.in_frame = frame_place(l, (struct nvm_inst_id){value_index(a.base)}, &place) &&
                  fits_offset(a.offset) && fits_offset(a.offset + place + 1);
     if (a.in_frame || !step_to_base(l, i, &offset)) break;
-    a.offset = (int64_t)((uint64_t)a.offset + (uint64_t)offset);
+    a.offset = evalint_wrapping_add(a.offset, offset);
     a.base = inst_operand(l->f, i, 0);
   }
   return a;

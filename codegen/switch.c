@@ -158,16 +158,16 @@ static bool collect_cases(struct switch_lowering *s, const struct nvm_inst *i,
 /* The value, zero-extended; an i1 becomes a 16-bit 0 or 1. */
 static void prepare_value(struct switch_lowering *s, struct nvm_value v) {
   struct lower *l = s->l;
-  struct part_range parts = part_list(l, value_type(l->f, v));
+  struct part_list parts = part_list(l, value_type(l->f, v));
   s->wide = parts.count == 2;
-  s->part = *part_at(l, parts, 0);
+  s->part = *part_at(parts, 0);
   if (s->part.kind == PART_I1) {
     s->value[0] = emit_pred_to_int(l, ptx_r(value_reg(l, v, 0)), 16);
     s->part = (struct part){.kind = PART_INT, .bits = 16, .container = 16};
     return;
   }
   for (uint32_t k = 0; k < parts.count; k++) {
-    const struct part *p = part_at(l, parts, k);
+    const struct part *p = part_at(parts, k);
     s->value[k] = emit_zext(l, ptx_r(value_reg(l, v, k)), p, p->container);
   }
 }

@@ -10,10 +10,10 @@
 
 /* Registers for all parts of a type; returns their index in l->regs. */
 static uint32_t new_regs(struct lower *l, struct nvm_type type) {
-  struct part_range t = part_list(l, type);
+  struct part_list t = part_list(l, type);
   uint32_t first = l->regs.count;
   for (uint32_t k = 0; k < t.count; k++)
-    if (!VEC_PUSH(&l->function_arena, &l->regs, emit_new_reg(l, part_at(l, t, k)))) return 0;
+    if (!VEC_PUSH(&l->function_arena, &l->regs, emit_new_reg(l, part_at(t, k)))) return 0;
   return first;
 }
 
@@ -69,8 +69,8 @@ static struct constant_part pair_part(struct lower *l, struct nvm_value v, struc
 static struct constant_part aggregate_part(struct lower *l, struct nvm_value v,
                                            struct nvm_type type, uint32_t k) {
   const struct type_table *t = &l->module->types;
-  struct part_range parts = part_list(l, type);
-  enum part_kind kind = (enum part_kind)part_at(l, parts, k)->kind;
+  struct part_list parts = part_list(l, type);
+  enum part_kind kind = (enum part_kind)part_at(parts, k)->kind;
   if (type_is_vector(t, type) && kind >= PART_PAIR_I16) return pair_part(l, v, type, k);
   uint64_t index = 0;
   struct nvm_type e = type_element(t, type, 0);
@@ -115,13 +115,13 @@ static struct constant_part constant_part(struct lower *l, struct nvm_value v, s
  * makes their generic address. */
 static struct ptx_reg symbol_address(struct lower *l, struct nvm_value symbol) {
   struct nvm_type type = module_value_type(l->module, symbol);
-  struct part_range parts = part_list(l, type);
-  uint16_t width = part_unsigned_mod(part_at(l, parts, 0));
-  struct ptx_reg r = emit_new_reg(l, part_at(l, parts, 0));
+  struct part_list parts = part_list(l, type);
+  uint16_t width = part_unsigned_mod(part_at(parts, 0));
+  struct ptx_reg r = emit_new_reg(l, part_at(parts, 0));
   emit2(l, PTX_MOV, PTX_MODS(width), ptx_r(r), ptx_symbol(names_of_symbol(l, symbol), 0));
   bool is_generic = type_info(&l->module->types, type)->width == 0;
   if (value_kind(symbol) == VALUE_FUNCTION || !is_generic) return r;
-  struct ptx_reg generic = emit_new_reg(l, part_at(l, parts, 0));
+  struct ptx_reg generic = emit_new_reg(l, part_at(parts, 0));
   uint16_t space = global_space(module_global(l->module, symbol));
   emit2(l, PTX_CVTA, PTX_MODS(space, width), ptx_r(generic), ptx_r(r));
   return generic;
@@ -132,9 +132,9 @@ static struct ptx_operand constant_operand(struct lower *l, struct nvm_value v, 
   struct nvm_type type = value_type(l->f, v);
   struct constant_part c = constant_part(l, v, type, k);
   if (!value_is_none(c.symbol)) return ptx_r(symbol_address(l, c.symbol));
-  struct part_range parts = part_list(l, type);
+  struct part_list parts = part_list(l, type);
   if (k >= parts.count) return ptx_i(0);
-  const struct part *p = part_at(l, parts, k);
+  const struct part *p = part_at(parts, k);
   switch ((enum part_kind)p->kind) {
     case PART_FLOAT: return ptx_f32((uint32_t)c.bits);
     case PART_DOUBLE: return ptx_f64(c.bits);
@@ -163,9 +163,9 @@ struct ptx_reg value_reg(struct lower *l, struct nvm_value v, uint32_t k) {
   if (is_local_value(v)) return local_reg(l, v, k);
   struct ptx_operand o = constant_operand(l, v, k);
   if (o.kind == PTX_OPERAND_REG) return o.reg;
-  struct part_range parts = part_list(l, value_type(l->f, v));
+  struct part_list parts = part_list(l, value_type(l->f, v));
   if (k >= parts.count) return ptx_new_reg(l->pf, PTX_B32); /* after an error */
-  struct ptx_reg r = emit_new_reg(l, part_at(l, parts, k));
+  struct ptx_reg r = emit_new_reg(l, part_at(parts, k));
   emit_copy(l, r, o);
   return r;
 }
@@ -185,9 +185,9 @@ struct ptx_operand value_source(struct lower *l, struct nvm_value v, uint32_t k)
 
 struct ptx_operand value_operand(struct lower *l, struct nvm_value v, uint32_t k) {
   if (is_local_value(v)) return ptx_r(local_reg(l, v, k));
-  struct part_range parts = part_list(l, value_type(l->f, v));
+  struct part_list parts = part_list(l, value_type(l->f, v));
   if (k < parts.count) {
-    const struct part *p = part_at(l, parts, k);
+    const struct part *p = part_at(parts, k);
     if (p->kind == PART_INT || part_is_full(p)) return constant_operand(l, v, k);
   }
   return ptx_r(value_reg(l, v, k));

@@ -49,19 +49,19 @@ void vector_lower_select(struct lower *l, const struct nvm_inst *i) {
   if (type_is_vector(&l->module->types, value_type(l->f, c))) {
     struct lanes x = lane_split(l, a), y = lane_split(l, b);
     struct lanes z = lane_targets(l, i->type, to);
-    struct part_range each = part_list(l, x.scalar);
+    struct part_list each = part_list(l, x.scalar);
     for (uint32_t k = 0; k < z.count * z.parts_each; k++)
-      select_part(l, part_at(l, each, k % z.parts_each), z.at[k].reg,
+      select_part(l, part_at(each, k % z.parts_each), z.at[k].reg,
                   ptx_r(value_reg(l, c, k / z.parts_each)), x.at[k], y.at[k]);
     lane_join(l, i->type, to, z);
     return;
   }
   if (type_equal(i->type, TYPE_I1) && select_logical(l, to[0], c, a, b)) return;
   struct ptx_operand condition = ptx_r(value_reg(l, c, 0));
-  struct part_range parts = part_list(l, i->type);
+  struct part_list parts = part_list(l, i->type);
   for (uint32_t k = 0; k < parts.count; k++) {
     struct ptx_operand x = value_operand(l, a, k), y = value_operand(l, b, k);
-    select_part(l, part_at(l, parts, k), to[k], condition, x, y);
+    select_part(l, part_at(parts, k), to[k], condition, x, y);
   }
 }
 
@@ -80,9 +80,7 @@ static struct part_range walk_path(struct lower *l, const struct nvm_inst *i, ui
   for (; k < i->operand_count; k++) {
     nvm_u128 index = 0;
     const_is_int(l->module, inst_operand(l->f, i, k), &index);
-    struct part_range whole = part_list(l, *type);
-    struct part_range member = part_of_member(l, *type, (uint64_t)index);
-    first += member.first - whole.first;
+    first += part_of_member(l, *type, (uint64_t)index).first;
     *type = type_element(&l->module->types, *type, (uint64_t)index);
   }
   return (struct part_range){first, part_list(l, *type).count};
@@ -113,7 +111,7 @@ void vector_lower_insert_value(struct lower *l, const struct nvm_inst *i) {
 
 /* lane == index, at run time. */
 static struct ptx_reg lane_is(struct lower *l, struct nvm_value index, uint32_t lane) {
-  struct part p = *part_at(l, part_list(l, value_type(l->f, index)), 0);
+  struct part p = *part_at(part_list(l, value_type(l->f, index)), 0);
   struct ptx_reg hit = emit_temp(l, PTX_PRED);
   int_compare_part(l, ICMP_EQ, &p, hit, value_operand(l, index, 0), ptx_i(lane));
   return hit;
@@ -121,9 +119,9 @@ static struct ptx_reg lane_is(struct lower *l, struct nvm_value index, uint32_t 
 
 static void select_lane(struct lower *l, struct lanes v, uint32_t lane, struct ptx_reg hit,
                         const struct ptx_reg *to) {
-  struct part_range each = part_list(l, v.scalar);
+  struct part_list each = part_list(l, v.scalar);
   for (uint32_t j = 0; j < v.parts_each; j++)
-    select_part(l, part_at(l, each, j), to[j], ptx_r(hit), v.at[lane * v.parts_each + j],
+    select_part(l, part_at(each, j), to[j], ptx_r(hit), v.at[lane * v.parts_each + j],
                 ptx_r(to[j]));
 }
 
@@ -181,7 +179,7 @@ void vector_lower_insert(struct lower *l, const struct nvm_inst *i) {
   struct lanes v = lane_split(l, inst_operand(l->f, i, 0));
   struct lanes e = lane_split(l, inst_operand(l->f, i, 1));
   const struct ptx_reg *to = value_result(l, l->inst);
-  struct part_range each = part_list(l, v.scalar);
+  struct part_list each = part_list(l, v.scalar);
   for (uint32_t k = 0; k < v.count && e.count; k++) {
     if (known && k != lane) continue;
     struct ptx_reg hit = {0};
@@ -192,8 +190,8 @@ void vector_lower_insert(struct lower *l, const struct nvm_inst *i) {
         *slot = e.at[j];
         continue;
       }
-      struct ptx_reg r = emit_new_reg(l, part_at(l, each, j));
-      select_part(l, part_at(l, each, j), r, ptx_r(hit), e.at[j], *slot);
+      struct ptx_reg r = emit_new_reg(l, part_at(each, j));
+      select_part(l, part_at(each, j), r, ptx_r(hit), e.at[j], *slot);
       *slot = ptx_r(r);
     }
   }

@@ -28,6 +28,12 @@ static inline int64_t evalint_sext(unsigned bits, uint64_t a) {
   return (int64_t)((evalint_zext(bits, a) ^ sign) - sign);
 }
 
+/* a + b modulo 2^64: the source may state any offset in bytes, and sums of them wrap as addresses
+ * do. */
+static inline int64_t evalint_wrapping_add(int64_t a, int64_t b) {
+  return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 /* --- binary operations --------------------------------------------------------------------------
  * One row per operation: its name and its result, computed from a and b, which are zero above
  * `bits`, in the unsigned type U and the signed type S. The rows are expanded for two widths:

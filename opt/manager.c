@@ -10,6 +10,7 @@
 #include "ir/verify.h"
 #include "opt/interprocedural/call_graph.h"
 #include "opt/cfg/cfg.h"
+#include "opt/fingerprint.h"
 #include "opt/passes.h"
 #include "opt/remark.h"
 #include "opt/rewrite.h"
@@ -64,12 +65,6 @@ enum nvm_status test_flow_run(struct nvm_function *f, struct pass_env *env, bool
 enum { always_check = false };
 #endif
 
-/* To detect unreported changes. */
-struct fingerprint {
-  uint64_t text; /* of the function or module */
-  uint64_t flow; /* of blocks and edges */
-};
-
 struct manager {
   struct pass_env env;
   const struct pass_options *options;
@@ -122,34 +117,11 @@ static void dump(struct manager *g, const char *when, enum pass_id p,
   arena_reset(&g->text);
 }
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length) {
-  const unsigned char *p = bytes;
-  for (size_t i = 0; i < length; i++) hash = (hash ^ p[i]) * UINT64_C(0x100000001B3);
-  return hash;
-}
-
-/* Independent of the order of edges: a pass that keeps the control flow may invert a branch. */
-static uint64_t hash_flow(const struct nvm_function *f) {
-  uint64_t sum = 0;
-  FOR_EACH_BLOCK (f, b) {
-    sum += hash_bytes(1, &b, sizeof b);
-    for (uint32_t k = 0, n = block_successor_count(f, b); k < n; k++) {
-      struct nvm_block edge[] = {b, block_successor(f, b, k)};
-      sum += hash_bytes(2, edge, sizeof edge);
-    }
-  }
-  return sum;
-}
-
 static enum nvm_status take_fingerprint(struct manager *g, const struct nvm_function *f,
                                         struct fingerprint *print) {
-  struct textbuf b;
-  textbuf_init(&b, &g->text);
-  enum nvm_status s = f ? print_function(f, &b) : print_module(g->env.module, &b);
-  print->text = hash_bytes(0, b.bytes, b.length);
-  arena_reset(&g->text);
-  print->flow = f ? hash_flow(f) : 0;
-  return s;
+  if (!f) return fingerprint_of_module(g->env.module, &g->text, print);
+  *print = fingerprint_of_function(f);
+  return NVM_OK;
 }
 
 static enum nvm_status check_after(struct manager *g, enum pass_id p, struct nvm_function *f,
@@ -160,7 +132,7 @@ static enum nvm_status check_after(struct manager *g, enum pass_id p, struct nvm
   enum diag_id fault = DIAG_COUNT;
   uint32_t errors = g->sink->error_count;
   if (f) arguments[1] = module_text(g->env.module, f->symbol.name);
-  if (!changed && after.text != before.text) fault = DIAG_PASS_HID_CHANGE;
+  if (!changed && after.content != before.content) fault = DIAG_PASS_HID_CHANGE;
   else if ((pass_table[p].keeps & FORM_CFG) && after.flow != before.flow && f)
     fault = DIAG_PASS_BROKE_PROMISE;
   g->last = after;

@@ -7,11 +7,14 @@
 #include <string.h>
 
 enum { ALIGNMENT = 16, LARGEST_CHUNK = 1024 * 1024, LARGE_OBJECT = 512, LARGE_REUSED = 16 * 1024 };
-#ifdef NVM_HOSTILE /* checking build: minimal chunks, to test every boundary */
-enum { FIRST_CHUNK = 64 };
+#ifdef NVM_HOSTILE
+/* Checking build: minimal chunks, to test every boundary; an object of up to ALWAYS_MOVES bytes
+ * moves when it grows, and its old bytes become STALE, so that a pointer kept too long is seen. */
+enum { FIRST_CHUNK = 64, ALWAYS_MOVES = 64 * 1024 };
 #else
-enum { FIRST_CHUNK = 8 * 1024 };
+enum { FIRST_CHUNK = 8 * 1024, ALWAYS_MOVES = 0 };
 #endif
+enum { STALE = 0xDB };
 
 struct arena_chunk {
   struct arena_chunk *previous; /* doubly linked: a dedicated chunk can move when it grows */
@@ -174,16 +177,23 @@ void *arena_grow_raw(struct arena *a, void *memory, size_t old_bytes, size_t new
   }
   /* An object has a dedicated chunk if and only if its rounded size is at least large_bytes. */
   size_t old_rounded = round_up(old_bytes), new_rounded = round_up(new_bytes);
-  if (old_rounded >= a->large_bytes) return chunk_grow(a, memory, new_bytes);
+  bool moves = ALWAYS_MOVES != 0 && old_rounded <= ALWAYS_MOVES;
+  if (!moves && old_rounded >= a->large_bytes) return chunk_grow(a, memory, new_bytes);
   if (new_rounded <= old_rounded) return memory;
   unsigned char *end = (unsigned char *)memory + old_rounded;
-  if (end == a->free && new_rounded < a->large_bytes &&
+  if (!moves && end == a->free && new_rounded < a->large_bytes &&
       new_rounded - old_rounded <= (size_t)(a->limit - a->free)) {
     a->free += new_rounded - old_rounded;
     return memory;
   }
   void *result = alloc_raw(a, new_bytes);
-  return result ? memcpy(result, memory, old_bytes) : NULL;
+  if (!result) return NULL;
+  memcpy(result, memory, old_bytes);
+  if (moves) {
+    memset(memory, STALE, old_bytes);
+    arena_release(a, memory, old_bytes);
+  }
+  return result;
 }
 
 char *arena_copy(struct arena *a, const void *data, size_t bytes) {

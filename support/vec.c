@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#ifdef NVM_HOSTILE
-enum { FIRST_CAPACITY = 1 };
+#ifdef NVM_HOSTILE /* checking build: a pointer into a table is soon dangling */
+enum { FIRST_CAPACITY = 1, ALWAYS_FULL = 128 };
 #else
-enum { FIRST_CAPACITY = 8 };
+enum { FIRST_CAPACITY = 8, ALWAYS_FULL = 0 };
 #endif
 
 void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
@@ -18,6 +18,7 @@ void *vec_grow(struct arena *a, void *data, uint32_t *capacity, uint64_t wanted,
   }
   /* A reservation before the first push is for the final count: no extra room. */
   uint64_t doubled = *capacity ? (uint64_t)*capacity * 2 : wanted > 1 ? wanted : FIRST_CAPACITY;
+  if (wanted <= ALWAYS_FULL) doubled = wanted;
   if (doubled * element_bytes > 256 * 1024) doubled -= *capacity / 4 * 3;
   if (doubled < wanted) doubled = wanted;
   if (doubled > max) doubled = max;

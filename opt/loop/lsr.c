@@ -21,6 +21,7 @@
  * Tests:     check/opt/lsr-*. */
 #include "analysis/scev.h"
 #include "ir/build.h"
+#include "ir/evalint.h"
 #include "analysis/effects.h"
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
@@ -107,7 +108,8 @@ static bool split_step(struct reducer *r, struct scev form, struct scev *step) {
       continue;
     }
     t.loop = 0;
-    if (value_is_none(t.symbol)) step->constant += t.coefficient;
+    if (value_is_none(t.symbol))
+      step->constant = evalint_wrapping_add(step->constant, t.coefficient);
     else moving[step->count++] = t;
   }
   return (step->count || step->constant) && scev_is_invariant(r->scev, rest, r->n) &&

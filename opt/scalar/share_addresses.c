@@ -66,7 +66,7 @@ static struct nvm_value root_of(const struct nvm_function *f, struct nvm_value v
     if (i->op != OP_GEP || !type_is_ptr(&f->module->types, i->type) ||
         !gep_constant_offset(f, i, &more))
       break;
-    *offset = (int64_t)((uint64_t)*offset + (uint64_t)more);
+    *offset = evalint_wrapping_add(*offset, more);
     v = inst_operand(f, i, 0);
   }
   return v;
@@ -224,8 +224,7 @@ static uint32_t count_saved(const struct nvm_function *f, struct nvm_value v, ui
 static struct scev stride_between(struct sharer *s, const struct address *now,
                                   const struct address *above) {
   struct scev d = scev_subtract(s->scev, now->form, above->form);
-  if (d.count != 1 || d.terms[0].loop ||
-      !is_near((int64_t)((uint64_t)d.constant + (uint64_t)above->offset)))
+  if (d.count != 1 || d.terms[0].loop || !is_near(evalint_wrapping_add(d.constant, above->offset)))
     d.width = 0;
   return d;
 }
@@ -299,7 +298,7 @@ static bool add_stride(struct sharer *s, struct address *now, struct nvm_inst_id
   struct nvm_value root = builder_gep(&at, above->root, stride->value);
   if (value_is_none(root)) return false;
   now->root = root;
-  now->offset = above->offset + distance.constant;
+  now->offset = evalint_wrapping_add(above->offset, distance.constant);
   return true;
 }
 
@@ -341,7 +340,7 @@ static bool move_constant(struct sharer *s, struct address *now, struct nvm_inst
   struct nvm_value root = builder_add(&at, OP_GEP, 0, i->type, operands, i->operand_count, i->aux);
   if (value_is_none(root)) return false;
   now->root = root;
-  now->offset += constant;
+  now->offset = evalint_wrapping_add(now->offset, constant);
   return true;
 }
 
@@ -409,7 +408,7 @@ static bool split_index(struct sharer *s, struct address *now) {
   function_inst(f, gep)->aux = TYPE_I8.index;
   function_inst(f, gep)->flags = 0;
   now->root = root;
-  now->offset += bytes;
+  now->offset = evalint_wrapping_add(now->offset, bytes);
   ++*s->env->statistic;
   return true;
 }
@@ -419,7 +418,7 @@ static bool share(struct sharer *s, struct nvm_inst_id access, uint32_t operand)
   struct address now = {.block = function_inst(s->f, access)->block};
   now.root = root_of(s->f, v, &now.offset);
   now.form = scev_of(s->scev, now.root);
-  now.form.constant = (int64_t)((uint64_t)now.form.constant + (uint64_t)now.offset);
+  now.form.constant = evalint_wrapping_add(now.form.constant, now.offset);
   if (now.form.width == 0 || value_is_none(now.form.base) ||
       !is_within_loops(s, now.form, now.block))
     return true;

@@ -412,7 +412,7 @@ static void vectorize_group(struct vectorizer *g, struct group *group, struct me
   for (uint32_t k = 0; k < count;) {
     uint32_t n = 1;
     while (k + n < count && n < MAX_RUN &&
-           a[k + n].offset == a[k + n - 1].offset + a[k + n - 1].bytes)
+           a[k + n].offset == evalint_wrapping_add(a[k + n - 1].offset, a[k + n - 1].bytes))
       n++;
     uint32_t done = n > 1 ? try_run(g, group, a + k, n) : 0;
     k += done ? done : 1;

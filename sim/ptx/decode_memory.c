@@ -52,7 +52,7 @@ static bool access_op(struct decoder *d, bool is_store) {
   in->count = (uint8_t)count;
   if (is_own_param(d, address, &v)) {
     bool kernel = v->formal && d->func->ptx->is_entry;
-    in->imm = (int64_t)v->offset + address->imm;
+    in->imm = evalint_wrapping_add((int64_t)v->offset, address->imm);
     uint64_t bytes = in->bits / 8u * in->count;
     if (address->imm < 0 || (uint64_t)address->imm + bytes > v->bytes)
       return decoder_unsupported(d, "accesses a parameter out of bounds");

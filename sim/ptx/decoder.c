@@ -3,6 +3,7 @@
 #include "sim/ptx/decoder.h"
 
 #include "ir/evalfloat.h"
+#include "ir/evalint.h"
 #include "sim/machine/exec.h"
 #include "sim/machine/finding.h"
 #include "sim/machine/number.h"
@@ -187,7 +188,7 @@ static uint32_t frame_address(struct decoder *d, const struct scope_variable *v,
   struct inst in = {.kind = INST_HELPER, .line = d->e->line, .imm = addend, .d = new_row(d)};
   if (v->space == PTX_MOD_LOCAL) {
     in.run = exec_memory_local_address;
-    in.imm += (int64_t)v->offset;
+    in.imm = evalint_wrapping_add(in.imm, (int64_t)v->offset);
   } else if (d->func->ptx->is_entry) {
     return decoder_constant(d, v->offset + (uint64_t)addend);
   } else if (v->formal) {
@@ -198,7 +199,7 @@ static uint32_t frame_address(struct decoder *d, const struct scope_variable *v,
       f->local_bytes += v->bytes;
     }
     in.run = exec_memory_local_address;
-    in.imm += f->param_copies[v->formal - 1] - 1;
+    in.imm = evalint_wrapping_add(in.imm, f->param_copies[v->formal - 1] - 1);
   } else {
     decoder_unsupported(d, "takes the address of a call's parameter");
     return decoder_constant(d, 0);
@@ -359,7 +360,8 @@ uint8_t decoder_window(uint16_t space) {
 /* A generic access to a variable of the module gets the variable's window. */
 static void add_window(struct decoder *d, const struct ptx_operand *o) {
   const struct sim_symbol *s = symbol_find(d->sim, symbol_text(d->sim, o->symbol));
-  if (d->in->window == WINDOW_COUNT && s) d->in->imm += (int64_t)window_base(s->window);
+  if (d->in->window == WINDOW_COUNT && s)
+    d->in->imm = evalint_wrapping_add(d->in->imm, (int64_t)window_base(s->window));
 }
 
 /* Row a and offset imm of an address. */
