@@ -1,9 +1,9 @@
 /* Fingerprints: hashes of a function's tables, or of a module's text.
  *
- * A function is hashed by its handles, since the manager takes a fingerprint before and after every
- * pass: hashing its text takes two thirds of the time of a checking build. A module is hashed by its
- * text; module passes are few. The hash of words is FNV-1a, with a shift, because a product carries
- * no bit downwards. */
+ * The manager takes a fingerprint before and after every pass. A function is hashed by its handles:
+ * hashing its text would take two thirds of the time of a checking build. A module is hashed by its
+ * text, since module passes are few. The hash of words is FNV-1a, with a shift, because a product
+ * carries no bit downwards. */
 #include "opt/fingerprint.h"
 
 #include "ir/print.h"
