@@ -11,6 +11,7 @@ Each step builds what it needs with make, runs, and returns how many of its test
 and were skipped; a build that fails counts as one failed test of its step. What a step skips, it
 says. CI=true in the environment gives the fuzzers their full time.
 """
+import concurrent.futures
 import glob
 import json
 import os
@@ -126,7 +127,7 @@ def other_compilers():
     version = subprocess.run([os.environ.get("CC") or "cc", "--version"], text=True, stdout=subprocess.PIPE).stdout
     names = ["gcc"] if "clang" in version else ["clang", *sorted(
         glob.glob("/usr/bin/clang-[0-9][0-9]"), reverse=True)]
-    found = [name for name in names if shutil.which(name)]
+    found = {os.path.realpath(shutil.which(name)): name for name in names if shutil.which(name)}.values()
     return [(name, f"build/other-{os.path.basename(name)}") for name in found]
 
 
@@ -265,10 +266,12 @@ def run_units(variant, pattern="test_*"):
     if not make(variant, "unit"):
         return Count(failed=1)
     count = Count()
-    for source in sorted(glob.glob(f"{ROOT}/runtime-tests/unit/{pattern}.c")):
-        program = f"{folder_of(variant)}/unit/{os.path.basename(source)[:-2]}"
-        status, output = run_program([program], 300, CMOCKA_MESSAGE_OUTPUT="TAP")
-        count += tap_count(program, status, output)
+    programs = [f"{folder_of(variant)}/unit/{os.path.basename(source)[:-2]}"
+                for source in sorted(glob.glob(f"{ROOT}/runtime-tests/unit/{pattern}.c"))]
+    with concurrent.futures.ThreadPoolExecutor(int(JOBS)) as pool:
+        results = pool.map(lambda program: run_program([program], 300, CMOCKA_MESSAGE_OUTPUT="TAP"), programs)
+        for program, (status, output) in zip(programs, results):
+            count += tap_count(program, status, output)
     return count
 
 

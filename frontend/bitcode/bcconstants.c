@@ -77,6 +77,10 @@ bool bcconstants_init(struct reader *r) {
   return (r->constants = arena_alloc(&r->p.scratch, sizeof *r->constants)) != NULL;
 }
 
+bool bcconstants_is_asm(const struct reader *r, struct nvm_value v) {
+  return value_kind(v) == VALUE_CONST && constant_info(&r->p.m->constants, v)->kind == CONST_ASM;
+}
+
 /* ---- Sizes ---- */
 
 static struct measure measure_of(const struct reader *r, struct nvm_value v) {
@@ -410,7 +414,7 @@ static bool gather(struct reader *r, const struct pending *c, bool *ready) {
       if (t->pending.data[id - t->first].open) return reader_fail(r, "a constant contains itself");
       *ready = false;
       if (!VEC_PUSH(&r->p.scratch, &t->stack, id)) return false;
-    } else if (!is_constant(v)) {
+    } else if (!is_constant(v) || bcconstants_is_asm(r, v)) {
       return reader_fail(r, "an operand of a constant is not constant");
     }
     r->p.values.data[i] = v;

@@ -137,6 +137,7 @@ static bool read_value(struct reader *r, const struct bits_record *s) {
   if (type.index == 0) return false;
   if (type_equal(type, TYPE_METADATA)) return reader_fail(r, "metadata as a value of metadata");
   struct nvm_value v = bcvalues_get(r, s->numbers[1], type);
+  if (bcconstants_is_asm(r, v)) return reader_fail(r, "inline assembly as a value of metadata");
   return !value_is_none(v) && define(r, meta_value(&r->p.m->metadata, v, type));
 }
 

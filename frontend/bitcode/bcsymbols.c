@@ -307,7 +307,9 @@ bool bcsymbols_read(struct reader *r, const struct bits_record *s) {
 /* The constant with id + 1; VALUE_NULL for 0 and after an error. */
 static struct nvm_value operand_of(struct reader *r, uint32_t id_plus_1) {
   struct nvm_value v = id_plus_1 ? bcvalues_get(r, id_plus_1 - 1, TYPE_NONE) : VALUE_NULL;
-  return value_is_none(v) || bcconstants_use(r, v) ? v : VALUE_NULL;
+  if (bcconstants_is_asm(r, v)) reader_fail(r, "inline assembly as the value of a symbol");
+  else if (value_is_none(v) || bcconstants_use(r, v)) return v;
+  return VALUE_NULL;
 }
 
 static bool finish_variable(struct reader *r, const struct stream_symbol *y, struct nvm_global *g) {

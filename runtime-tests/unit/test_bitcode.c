@@ -242,6 +242,41 @@ static void large_constants_used_often(void **state) {
                       "invalid bitcode: the module is too long when written out");
 }
 
+enum asm_use { IN_VARIABLE, IN_AGGREGATE, IN_METADATA };
+
+/* Inline assembly as a value of another kind than the callee of a call. */
+static const char *problem_of_asm(enum asm_use use) {
+  struct writer w;
+  uint64_t module = open_module(&w), at = open_types(&w);
+  RECORD(&w, 25, 0);    /* 3: ptr */
+  RECORD(&w, 11, 1, 3); /* 4: [1 x ptr] */
+  close_inner(&w, at);
+  if (use != IN_METADATA)
+    RECORD(&w, 7, use == IN_VARIABLE ? 3 : 4, 2, use == IN_VARIABLE ? 2 : 3, 0, 0, 0);
+  at = open_inner(&w, CONSTANTS);
+  RECORD(&w, 1, 3);
+  RECORD(&w, 30, 1, 1, 0, 0); /* value 1, or 0 without variable: asm sideeffect "", "" */
+  RECORD(&w, 1, 4);
+  if (use == IN_AGGREGATE) RECORD(&w, 7, 1);
+  close_inner(&w, at);
+  if (use == IN_METADATA) {
+    at = open_inner(&w, METADATA);
+    RECORD(&w, 2, 3, 0);
+    close_inner(&w, at);
+  }
+  return read_module(&w, module)->message;
+}
+
+static void inline_assembly_is_only_called(void **state) {
+  (void)state;
+  assert_string_equal(problem_of_asm(IN_VARIABLE),
+                      "invalid bitcode: inline assembly as the value of a symbol");
+  assert_string_equal(problem_of_asm(IN_AGGREGATE),
+                      "invalid bitcode: an operand of a constant is not constant");
+  assert_string_equal(problem_of_asm(IN_METADATA),
+                      "invalid bitcode: inline assembly as a value of metadata");
+}
+
 /* A function f(i32) whose body has metadata: 0: its argument, 1: a value that follows; then a
  * record. */
 static const char *problem_of_metadata(uint32_t code, uint64_t first, uint64_t second) {
@@ -512,6 +547,7 @@ int main(void) {
       cmocka_unit_test(several_modules),
       cmocka_unit_test(nested_constants),
       cmocka_unit_test(large_constants_used_often),
+      cmocka_unit_test(inline_assembly_is_only_called),
       cmocka_unit_test(values_in_metadata),
       cmocka_unit_test(refused_records),
       cmocka_unit_test(out_of_memory_at_every_call),
