@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Executes random kernels (gen_kernels.py) in many ways and compares the results.
 
-    diff.py [--count N] [--seed S] [--nvmini PATH] [--keep FOLDER] [--favour WHAT]... [--size S] [--rotate] [--serial] [--host N]
-            [--no-reduce] [--no-swarm]
+    diff.py [--count N] [--seed S] [--nvmini PATH] [--keep FOLDER] [--favour WHAT]... [--size S] [--rotate] [--levels N] [--serial]
+            [--host N] [--no-reduce] [--no-swarm]
 
 The IR as written is what the others are held against: the IR after each level's passes, and the PTX of
 each level for sm_75, sm_90a and sm_100a, some under a random schedule; every 20th module is also
 executed after each pass. The levels are those that `nvmini passes` knows. A module holds ten kernels,
 so that a start of the command is shared by ten; the seed of a module is S, S+1, …. Modules of odd seeds are made of
 a random subset of the generator's features (swarm.py).
-With --rotate each level is executed once, as IR or for one of the CPUs in turn with the seed: for large counts.
+With --rotate each level is executed once, as IR or for one of the CPUs in turn with the seed: for large counts. With --levels N
+too, N levels that follow each other in the list, the first in turn with the seed.
 With --serial: loops for the vectorizer (gen_loops.py), forty a module, each in three ways: at -O2 or -O3, and
 by the vectorizer alone, told widths and interleave counts.
 With --host N also N modules of twenty single-thread functions (gen_functions.py) at -O0 and -O3, against the host
@@ -62,14 +63,16 @@ def execute(nvmini, path, ways):
     return results
 
 
-def all_ways(seed, known_levels, rotate):
+def all_ways(seed, known_levels, rotate, count=0):
     ways = []
-    for k, level in enumerate(known_levels):
+    chosen = [(seed + k) % len(known_levels) for k in range(count)] if count else range(len(known_levels))
+    for k in chosen:
+        level = known_levels[k]
         here = [["--from", "ir", level]] if level != "-O0" else []
         for j, cpu in enumerate(CPUS):
             schedule = ["--schedule", f"random:{seed}"] if (seed + k + j) % 4 == 0 else []
             here.append([level, "--cpu", cpu, *schedule])
-        ways += [here[(seed + k) % len(here)]] if rotate else here
+        ways += [here[(seed // len(known_levels) + k) % len(here)]] if rotate else here
     if seed % 20 == 0:
         ways.append(["--from", "ir", known_levels[-1], "--verify-each=run"])
     return ways
@@ -101,7 +104,7 @@ def compare(nvmini, seed, options, known_levels, folder):
             continue
         if kernel == "" or not output[:1].isdigit() and output[:1] != "-":
             found.append((kernel, ["--from", "ir"], "a kernel without findings", output))
-    for way in loop_ways(seed) if options.serial else all_ways(seed, known_levels, options.rotate):
+    for way in loop_ways(seed) if options.serial else all_ways(seed, known_levels, options.rotate, options.levels):
         here = execute(nvmini, path, way)
         executions += len(here)
         for kernel in sorted(set(right) | set(here)):
@@ -154,6 +157,7 @@ def main():
     parser.add_argument("--favour", action="append", default=[])
     parser.add_argument("--size", type=int, default=25)
     parser.add_argument("--rotate", action="store_true", help="each level once")
+    parser.add_argument("--levels", type=int, default=0, help="with --rotate: so many of the levels; 0: all")
     parser.add_argument("--serial", action="store_true", help="loops for the vectorizer")
     parser.add_argument("--host", type=int, default=0, help="modules of functions against clang's host code")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
