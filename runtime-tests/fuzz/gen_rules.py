@@ -5,7 +5,8 @@
 
 A function is an instance of a rule's pattern as ../prove/rules.py decodes it from the generated matcher: types,
 predicates, flags and constants that the rule admits, chosen by the seed. The kernel calls each function on operands for
-which the pattern is defined (../prove/fire.py), and stores the results as 64-bit words.
+which the pattern is defined (../prove/fire.py), and stores the results as 64-bit words. What the seed also chooses is
+whether other instructions use the operands of the pattern, and whether it is matched before its operands are rewritten.
 Float operands are small multiples of powers of two, so that reassociation, contraction and reciprocals are exact, and
 0.0 is added to a result, whose zero may have any sign under nsz."""
 import os
@@ -37,6 +38,26 @@ def float_word(width, number):
     if width == 16:
         return f"0xH{struct.unpack('<H', struct.pack('<e', number))[0]:04X}"
     return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
+
+
+def root_first(text):
+    """The same function with its last instruction in a block that precedes the operands' block in the text. combine
+    visits blocks in that order: the pattern is matched before rules have rewritten its operands."""
+    head, *lines, result, end = text.splitlines(True)
+    slots = [line for line in lines if " = alloca " in line]
+    *operands, root = [line for line in lines if line not in slots]
+    return "".join([head, "entry:\n", *slots, "  br label %operands\nroot:\n", root, result, "operands:\n", *operands, "  br label %root\n", end])
+
+
+def second_use(case, reg, term):
+    """Another instruction that uses the value of a register."""
+    t = name_of(case.types[reg])
+    case.lines += [f"%s{len(case.lines)} = alloca {t}", f"store volatile {t} {term}, ptr %s{len(case.lines)}"]
+
+
+def is_shared(rule, r):
+    """Whether operands of the pattern get a second use; rules named -shared are for those."""
+    return "-shared" in rule.name or r.random() < 0.5
 
 
 class FloatInstance:
@@ -89,14 +110,17 @@ class FloatInstance:
             text = f"call{flags} {name_of(t)} {callee}({', '.join(typed)})"
         self.made[n.reg] = f"%t{len(self.lines)}"
         self.lines.append(f"{self.made[n.reg]} = {text}")
+        if self.is_shared and n is not self.rule.pattern and not n.once:
+            second_use(self, n.reg, self.made[n.reg])
         return self.made[n.reg]
 
     def function(self, name):
-        self.lines, self.made, self.free = [], {}, self.r.choice([2.0, 4.0, 0.5])
+        self.lines, self.made, self.free, self.is_shared = [], {}, self.r.choice([2.0, 4.0, 0.5]), is_shared(self.rule, self.r)
         root, result = self.emit(self.rule.pattern), name_of(self.types[0])
         parameters = ", ".join(f"{name_of(self.types[r])} noundef %a{r}" for r in self.variables)
         body = "\n  ".join(self.lines)
-        return f"define {result} @{name}({parameters}) noinline {{\n  {body}\n  ret {result} {root}\n}}\n"
+        text = f"define {result} @{name}({parameters}) noinline {{\n  {body}\n  ret {result} {root}\n}}\n"
+        return root_first(text) if self.r.random() < 0.5 else text
 
     def calls(self, name, slot):
         t, text = self.types[0], ""
@@ -118,8 +142,8 @@ class FloatInstance:
 
 
 class IntegerInstance(fire.Instance):
-    """As ../prove/fire.py makes them, but with constants that the seed chooses. Where a rule allows it, results within
-    the pattern have a second use in every other instance: rules named -shared are for those."""
+    """As ../prove/fire.py makes them, but with constants that the seed chooses. Operands have a second use in every
+    other instance where the rule allows it."""
 
     def __init__(self, rule, types, preds, flags, r):
         self.r = r
@@ -133,14 +157,20 @@ class IntegerInstance(fire.Instance):
         return fire.constants_of(self.rule, self.types, self.r.randrange(20), shuffled)
 
     def function(self, name):
-        self.is_shared = self.r.random() < 0.5
-        return super().function(name)
+        self.is_shared = is_shared(self.rule, self.r)
+        text = super().function(name)
+        return root_first(text) if self.r.random() < 0.5 else text
+
+    def known(self, reg):
+        term = super().known(reg)
+        if self.is_shared and self.facts(reg):
+            second_use(self, reg, term)
+        return term
 
     def emit(self, n):
         term = super().emit(n)
         if self.is_shared and n.kind == "op" and n is not self.rule.pattern and not n.once:
-            slot = self.add(f"alloca {show(self.types[n.reg])}")
-            self.lines.append(f"store volatile {show(self.types[n.reg])} {term}, ptr {slot}")
+            second_use(self, n.reg, term)
         return term
 
     def add(self, text):
