@@ -140,9 +140,12 @@ class Session:
                      [["--from", "ir", "--passes", "combine"], ["-O0"], ["-O2"], ["-O3", "--cpu", "sm_75"], ["-O1", "--cpu", "sm_100a"]])
 
     def lowering(self, seed):
-        for name, text in zip(("lowering", "special"), gen_lowering.generate(seed)):
-            self.program(f"{name}-{seed}.nvir", text, [["-O0"], ["-O2"], ["-O3", "--cpu", "sm_75"], ["-O0", "--cpu", "sm_52"],
-                                                       ["-O2", "--cpu", "sm_100a", "--knob", "nvptx-early-byval-copy=1"]])
+        cases, special, recent = gen_lowering.generate(seed)
+        ways = [["-O0"], ["-O2"], ["-O2", "--cpu", "sm_100a", "--knob", "nvptx-early-byval-copy=1"]]
+        older = [["-O3", "--cpu", "sm_75"], ["-O0", "--cpu", "sm_52"]]
+        self.program(f"lowering-{seed}.nvir", cases, ways + older)
+        self.program(f"special-{seed}.nvir", special, ways + older)
+        self.program(f"recent-{seed}.nvir", recent, ways)
 
     def kernels(self, seed):
         text = gen_kernels.generate(seed, diff.PER_MODULE, 25, [], seed % 2 == 1)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Programs for the lowering cases of lowering.py: a kernel of one thread for each, on numbers that the seed chooses.
 
-    gen_lowering.py SEED [special]
+    gen_lowering.py SEED [special|recent]
 
 A kernel reads two operands, executes the op of its case and stores the result, NaNs made one, as bytes of its own.
 Integers of odd widths are read as the next container and truncated; shift amounts, divisors and floats that become
-integers are made small and positive, so that every result is defined. `special` adds kernels of what no case is about:
-passes that act on rare forms, hints and attributes of loops, linkage, inline assembly."""
+integers are made small and positive, so that every result is defined. `special` prints kernels of what no case is about:
+passes that act on rare forms, hints and attributes of loops, linkage, initializers, inline assembly; `recent` those that
+need sm_90."""
 import random
 import sys
 
@@ -208,8 +209,38 @@ declare i32 @__nvvm_reflect(ptr)
 @once_number = linkonce_odr addrspace(1) global float 2.0
 @common_number = common addrspace(1) global i32 0
 @some = addrspace(1) global {{ i8, [2 x i8], ptr, float, <2 x half>, i128, i33 }} {{ i8 1, [2 x i8] undef, ptr null, float 1.5, <2 x half> zeroinitializer, i128 {a}, i33 -1 }}
+@large = addrspace(1) global i200 {b}267650600228229401496703205376126765060022822940149
+@sum = addrspace(1) global i64 add (i64 ptrtoint (ptr addrspace(1) @weak_number to i64), i64 {a})
+@chosen = addrspace(1) global float select (i1 icmp ult (ptr addrspace(1) @weak_number, ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @weak_number, i64 4)), float 1.5, float 2.5)
+@null_sum = addrspace(1) global i64 add (i64 ptrtoint (ptr addrspace(1) @weak_number to i64), i64 ptrtoint (ptr null to i64))
+@undef_sum = addrspace(1) global i64 add (i64 ptrtoint (ptr addrspace(1) @weak_number to i64), i64 undef)
+@poison_sum = addrspace(1) global i64 add (i64 ptrtoint (ptr addrspace(1) @weak_number to i64), i64 poison)
+@old_number = linkonce addrspace(1) global i32 {b}
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare float @llvm.pow.f32(float, float)
+declare float @llvm.fma.f32(float, float, float)
+declare float @llvm.fmuladd.f32(float, float, float)
+declare i32 @llvm.smin.i32(i32, i32)
+declare void @llvm.va_start(ptr)
+declare void @llvm.va_end(ptr)
+declare extern_weak i32 @absent(i32)
+define available_externally i32 @external(i32 %x) noinline {{
+  ret i32 %x
+}}
+define linkonce i32 @old(i32 %x) noinline {{
+  %y = sub i32 %x, {a}
+  ret i32 %y
+}}
+define i32 @variadic(i32 %n, ...) noinline {{
+  %list = alloca ptr
+  call void @llvm.va_start(ptr %list)
+  %a = va_arg ptr %list, i32
+  %b = va_arg ptr %list, i64
+  call void @llvm.va_end(ptr %list)
+  %t = trunc i64 %b to i32
+  %s = add i32 %a, %t
+  ret i32 %s
+}}
 define linkonce_odr i32 @once(i32 %x) noinline {{
   %y = mul i32 %x, {a}
   ret i32 %y
@@ -233,7 +264,7 @@ entry:
   %cn = load i32, ptr addrspace(1) @common_number
   %wc = add i32 %wn, %cn
   fence acq_rel
-  %as = call i32 asm "add.u32 $0, $1, {a}; // $$ {{$$}}", "=r,r"(i32 %e)
+  %as = call i32 asm "add.u32 $0, ${{1}}, {a}; // $$ {{$$}} $(a$) $(b$|c$)", "=r,r"(i32 %e)
   %s0 = add i32 %as, %ftz
   %s1 = xor i32 %s0, %wc
   store i32 %s1, ptr %out
@@ -296,13 +327,92 @@ define ptx_kernel void @special_written(ptr %in, ptr %out, ptr byval({{ i32, i32
   store i32 %v, ptr %out
   ret void
 }}
+define ptx_kernel void @special_addresses(ptr %in, ptr %out, ptr addrspace(101) byval({{ i32, i32 }}) %p) {{
+  %x = load i32, ptr addrspace(101) %p
+  store i32 %x, ptr %out
+  %base = ptrtoint ptr addrspace(1) @weak_number to i64
+  %s = load i64, ptr addrspace(1) @sum
+  %n = load i64, ptr addrspace(1) @null_sum
+  %both = add i64 %s, %n
+  %less = sub i64 %both, %base
+  %offset = sub i64 %less, %base
+  %q1 = getelementptr i8, ptr %out, i64 8
+  store i64 %offset, ptr %q1
+  %f = load float, ptr addrspace(1) @chosen
+  %q2 = getelementptr i8, ptr %out, i64 16
+  store float %f, ptr %q2
+  %l = load i200, ptr addrspace(1) @large
+  %q3 = getelementptr i8, ptr %out, i64 32
+  store i200 %l, ptr %q3
+  ret void
+}}
+define ptx_kernel void @special_calls(ptr %in, ptr %out, ptr byval({{ i32, i32 }}) %unused) {{
+  %x = load i32, ptr %in
+  %number = load i32, ptr addrspace(1) @old_number
+  %o = call i32 @old(i32 %number)
+  %v = call i32 (i32, ...) @variadic(i32 2, i32 %o, i64 {a})
+  store i32 %v, ptr %out
+  %c = icmp eq i32 %x, {a}
+  br i1 %c, label %never, label %done
+never:
+  %e = call i32 @external(i32 %x)
+  %a = call i32 @absent(i32 %e)
+  store i32 %a, ptr %out
+  unreachable
+done:
+  ret void
+}}
+define ptx_kernel void @special_registers(ptr %in, ptr %out, ptr byval({{ i32, i32 }}) %unused) {{
+entry:
+  %x = load i32, ptr %in
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+  %a = phi float [ 1.0, %entry ], [ %a2, %loop ]
+  %b = phi float [ 1.0, %entry ], [ %b2, %loop ]
+  %m = phi i32 [ %x, %entry ], [ %m2, %loop ]
+  %f = sitofp i32 %i to float
+  %a2 = call float @llvm.fma.f32(float %a, float 0.5, float %f)
+  %b2 = call float @llvm.fmuladd.f32(float %b, float 0.5, float %f)
+  %m2 = call i32 @llvm.smin.i32(i32 %m, i32 %i)
+  %j = add nuw nsw i32 %i, 1
+  %c = icmp ult i32 %j, 9
+  br i1 %c, label %loop, label %end
+end:
+  store float %a2, ptr %out
+  %q1 = getelementptr i8, ptr %out, i64 4
+  store float %b2, ptr %q1
+  %q2 = getelementptr i8, ptr %out, i64 8
+  store i32 %m2, ptr %q2
+  ret void
+}}
 !0 = distinct !{{!0, !1}}
 !1 = !{{!"llvm.loop.vectorize.enable", i1 true}}
 """
 
+RECENT = """
+@tile = internal addrspace(3) global [4 x i32] undef, align 16
+declare ptr addrspace(7) @llvm.nvvm.mapa.shared.cluster(ptr addrspace(3), i32)
+define ptx_kernel void @recent(ptr %in, ptr %out) {{
+  %x = load i32, ptr %in
+  store i32 %x, ptr addrspace(3) @tile
+  %own = call ptr addrspace(7) @llvm.nvvm.mapa.shared.cluster(ptr addrspace(3) @tile, i32 0)
+  %y = load i32, ptr addrspace(7) %own
+  store i32 %y, ptr %out
+  %e = load i128, ptr %in, align 16
+  %p = getelementptr i8, ptr %out, i64 16
+  %old = atomicrmw xchg ptr %p, i128 %e monotonic, align 16
+  %pair = cmpxchg ptr %p, i128 %e, i128 {a} acq_rel monotonic, align 16
+  %got = extractvalue {{ i128, i1 }} %pair, 0
+  %q = getelementptr i8, ptr %out, i64 32
+  store i128 %got, ptr %q
+  ret void
+}}
+"""
+
 
 def generate(seed):
-    """The texts of two modules: the cases, and the special kernels."""
+    """The texts of three modules: the cases, the special kernels, and those for sm_90."""
     texts, count = [], 0
     for case in universe():
         kernel = Kernel(count, random.Random(f"lowering {seed} {case}"))
@@ -310,11 +420,12 @@ def generate(seed):
             texts.append(kernel.text())
             count += 1
     r = random.Random(f"special {seed}")
-    special = SPECIAL.format(a=r.randint(3, 999), b=r.randint(3, 999))
+    numbers = {"a": r.randint(3, 999), "b": r.randint(3, 999)}
     head = (f"; nvmini-run: --kernel * --arg buf:u8:{IN_BYTES}:random:{r.randrange(1 << 30)} --arg buf:u8:{max(count * SLOT, 1024)}:zero --print 1\n"
             'target triple = "nvptx64-nvidia-cuda"\n')
-    return head + "".join(texts), head.replace(" --print 1", f" --arg bytes:{r.getrandbits(63):016x} --print 1") + special
+    special = head.replace(" --print 1", f" --arg bytes:{r.getrandbits(63):016x} --print 1") + SPECIAL.format(**numbers)
+    return head + "".join(texts), special, head + RECENT.format(**numbers)
 
 
 if __name__ == "__main__":
-    print(generate(int(sys.argv[1]))["special" in sys.argv[2:]], end="")
+    print(generate(int(sys.argv[1]))[["special", "recent"].index(sys.argv[2]) + 1 if sys.argv[2:] else 0], end="")
