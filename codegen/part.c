@@ -95,7 +95,7 @@ static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
   return true;
 }
 
-/* No parts, after an error. Callers that do not ask for the count may read the first SPARE. */
+/* No parts. Callers that do not check the count may read up to eight dummy parts. */
 static struct part_list no_parts(void) {
 #define SPARE \
   { .kind = PART_INT, .bits = 32, .container = 32 }

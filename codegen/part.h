@@ -25,7 +25,7 @@ static inline struct part_list part_list(struct lower *l, struct nvm_type type) 
     return l->type_parts.data[type.index];
   return part_measure(l, type);
 }
-/* A type without parts, after an error, still has a first one, which is harmless to read. */
+/* Without parts (an error or an empty type), eight dummy parts may be read. */
 static inline const struct part *part_at(struct part_list t, uint32_t i) { return &t.at[i]; }
 /* The parts of element `index` among those of an aggregate or vector without packed pairs. */
 struct part_range part_of_member(struct lower *l, struct nvm_type type, uint64_t index);

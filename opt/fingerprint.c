@@ -20,7 +20,7 @@ static uint64_t hash_words(uint64_t hash, const uint32_t *words, size_t count) {
   return hash;
 }
 
-/* The chain's links may be copied by a pass that changes nothing: the nodes count. */
+/* Hashes kinds and nodes, not links: a pass may copy a chain unchanged. */
 static uint64_t hash_attachments(uint64_t hash, const struct nvm_module *m, uint32_t chain) {
   for (; chain != 0; chain = m->attachments.data[chain].next) {
     const struct attachment *a = &m->attachments.data[chain];

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #ifdef NVM_HOSTILE /* checking build: a pointer into a table is soon dangling */
-enum { FIRST_CAPACITY = 1, ALWAYS_FULL = 128 };
+enum { FIRST_CAPACITY = 1, ALWAYS_FULL = 128 /* elements */ };
 #else
 enum { FIRST_CAPACITY = 8, ALWAYS_FULL = 0 };
 #endif

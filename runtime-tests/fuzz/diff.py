@@ -9,8 +9,8 @@ each level for sm_75, sm_90a and sm_100a, some under a random schedule; every 20
 executed after each pass. The levels are those that `nvmini passes` knows. A module holds ten kernels,
 so that a start of the command is shared by ten; the seed of a module is S, S+1, …. Modules of odd seeds are made of
 a random subset of the generator's features (swarm.py).
-With --rotate each level is executed once, as IR or for one of the CPUs in turn with the seed: for large counts. With --levels N
-too, N levels that follow each other in the list, the first in turn with the seed.
+With --rotate each level is executed once, as IR or for one of the CPUs in turn with the seed: for large counts.
+--levels N executes N consecutive levels of the list; the seed chooses the first.
 With --serial: loops for the vectorizer (gen_loops.py), forty a module, each in three ways: at -O2 or -O3, and
 by the vectorizer alone, told widths and interleave counts.
 With --host N also N modules of twenty single-thread functions (gen_functions.py) at -O0 and -O3, against the host
@@ -157,7 +157,7 @@ def main():
     parser.add_argument("--favour", action="append", default=[])
     parser.add_argument("--size", type=int, default=25)
     parser.add_argument("--rotate", action="store_true", help="each level once")
-    parser.add_argument("--levels", type=int, default=0, help="with --rotate: so many of the levels; 0: all")
+    parser.add_argument("--levels", type=int, default=0, help="so many of the levels; 0: all")
     parser.add_argument("--serial", action="store_true", help="loops for the vectorizer")
     parser.add_argument("--host", type=int, default=0, help="modules of functions against clang's host code")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)

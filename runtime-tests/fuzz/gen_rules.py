@@ -5,8 +5,8 @@
 
 A function is an instance of a rule's pattern as ../prove/rules.py decodes it from the generated matcher: types,
 predicates, flags and constants that the rule admits, chosen by the seed. The kernel calls each function on operands for
-which the pattern is defined (../prove/fire.py), and stores the results as 64-bit words. What the seed also chooses is
-whether other instructions use the operands of the pattern, and whether it is matched before its operands are rewritten.
+which the pattern is defined (../prove/fire.py), and stores the results as 64-bit words. The seed also chooses whether
+other instructions use the operands of the pattern, and whether it is matched before its operands are rewritten.
 Float operands are small multiples of powers of two, so that reassociation, contraction and reciprocals are exact, and
 0.0 is added to a result, whose zero may have any sign under nsz."""
 import os
@@ -56,7 +56,7 @@ def second_use(case, reg, term):
 
 
 def is_shared(rule, r):
-    """Whether operands of the pattern get a second use; rules named -shared are for those."""
+    """Whether operands of the pattern get a second use: always in rules named -shared."""
     return "-shared" in rule.name or r.random() < 0.5
 
 

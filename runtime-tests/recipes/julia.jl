@@ -38,7 +38,7 @@ function kernel_module(f, types; options...)
     text = sprint(io -> code_llvm(io, f, types; dump_module=true, debuginfo=:none, options...))
     text = replace(text, r"^(target |@llvm\.compiler\.used ).*\n"m => "")
     text = replace(text, r"^define [^\n]*@\"?jfptr_.*?^}\n"ms => "")
-    return replace(text, Regex("^define .*?void @\"?julia_$(nameof(f))_\\d+\"?\\(", "m") => "define ptx_kernel void @$(nameof(f))(")
+    return replace(text, Regex("^define .*?void @\"?julia_$(nameof(f))_\\d+\"?\\(", "m") => "define ptx_kernel void @\"$(nameof(f))\"(")
 end
 
 write("$(ARGS[1])/generic.ll", kernel_module(sines, Tuple{Ptr{Float32},Ptr{Float32},Int32}))
