@@ -39,7 +39,16 @@ static bool text_has(struct nvm_text text, const char *word) {
   return false;
 }
 
-/* Calls whose result is not determined, or is an address. */
+/* llvm.lifetime of anything but a variable of the frame: the bytes become undefined, and passes
+ * remove stores to them. The simulator keeps them. */
+static bool is_foreign_lifetime(const struct nvm_function *f, const struct nvm_inst *in,
+                                struct nvm_text name) {
+  uint32_t count = call_arg_count(f, in);
+  return text_has(name, "llvm.lifetime.") && count > 0 &&
+         !value_inst_of(f, inst_operand(f, in, count - 1), OP_ALLOCA);
+}
+
+/* Calls whose result or effect is not determined, or whose result is an address. */
 static bool is_open_call(const struct nvm_module *m, const struct nvm_function *f,
                          const struct nvm_inst *in) {
   static const char *const words[] = {
@@ -50,6 +59,7 @@ static bool is_open_call(const struct nvm_module *m, const struct nvm_function *
   const struct nvm_function *g = call_function(f, in);
   if (g == NULL) return true; /* inline assembly, indirect calls */
   struct nvm_text name = module_text(m, g->symbol.name);
+  if (is_foreign_lifetime(f, in, name)) return true;
   if (text_has(name, "llvm.nvvm.") && text_has(name, "approx")) return false;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (text_has(name, words[i])) return true;
