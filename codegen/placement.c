@@ -189,12 +189,13 @@ static bool can_skip(struct lower *l, struct nvm_block b) {
 }
 
 /* Whether the copies of b can become those of an edge of the branch before it, which saves the jump
- * to a target that is not next. */
+ * to a target that is not next. The edge into b then makes no copies of its own. */
 static bool can_merge(struct lower *l, struct nvm_block b, struct nvm_block next) {
   if (dominance_predecessor_count(&l->dominance, b) != 1 || !only_copies(l, b)) return false;
   struct nvm_block from = dominance_first_predecessor(&l->dominance, b),
                    to = block_successor(l->f, b, 0);
   if (function_inst(l->f, function_block(l->f, from)->last)->op != OP_CONDBR) return false;
+  if (phi_edge_copies(l, from, b) != 0) return false;
   bool goes_back = l->block_rank[to.index] <= l->block_rank[from.index];
   return l->block_labels[to.index] != l->block_labels[next.index] &&
          branch_copies_early(phi_edge_copies(l, b, to), goes_back);

@@ -322,6 +322,9 @@ bool parse_variable_end(struct ptx_parser *p) {
   struct ptx_variable *v = &p->variable;
   if (p->failed) return false;
   if (v->type == 0) return parse_fail(p, "a variable needs a type");
+  bool is_scalar = !v->is_array && v->vector == 0;
+  if (is_scalar && v->init_count > 1 && !p->module->inits.data[v->first_init].is_property)
+    return parse_fail(p, "several initial values for a scalar");
   if (v->is_unsized && v->init_count > 0) {
     v->count = v->init_count;
     v->is_unsized = false;

@@ -6,8 +6,9 @@
 uint32_t reader_place(const struct reader *r) { return (uint32_t)(r->base + r->begin / 8); }
 
 static bool fail(struct reader *r, enum diag_id id, const char *text) {
-  uint32_t place = reader_place(r);
-  if (!r->p.refused) report(&r->p, id, place, place + 1, text, NULL, NULL);
+  uint32_t place = reader_place(r), length = (uint32_t)(r->p.limit - r->p.text);
+  uint32_t end = place < length ? place + 1 : length; /* at the end there is no byte */
+  if (!r->p.refused) report(&r->p, id, place, end, text, NULL, NULL);
   r->p.refused = true;
   return false;
 }

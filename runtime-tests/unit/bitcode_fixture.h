@@ -51,6 +51,7 @@ struct result {
   char text[4000];   /* as printed; empty after an error */
   char message[200]; /* of the first error */
   uint64_t place;    /* its byte */
+  uint64_t end;      /* the end of its range */
 };
 
 /* What fits, and a NUL. */
@@ -76,6 +77,7 @@ static inline void read_bytes(struct result *x, const unsigned char *bytes, uint
     const struct nvm_text message = sink.list.data[0].message;
     copy_text(x->message, sizeof x->message, message.bytes, message.length);
     x->place = sink.list.data[0].range.begin;
+    x->end = sink.list.data[0].range.end;
   }
   assert_int_equal(status, sink.error_count ? NVM_REFUSED : NVM_OK);
   arena_free(&x->arena);

@@ -319,14 +319,14 @@ static void damaged_everywhere(void **state) {
     copy[bytes] = 0;
     read_bytes(&x, copy, bytes);
     assert_string_not_equal(x.message, "");
-    assert_true(x.place <= bytes);
+    assert_true(x.place <= x.end && x.end <= bytes);
     free(copy);
   }
   for (uint64_t at = 32; at < w.at; at++) {
     struct writer bad = w;
     bad.bytes[at / 8] ^= (unsigned char)(1 << at % 8);
     read_stream(&x, &bad);
-    assert_true(x.place <= bad.at / 8);
+    assert_true(x.place <= x.end && x.end <= bad.at / 8);
   }
 }
 

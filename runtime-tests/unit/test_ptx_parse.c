@@ -136,6 +136,7 @@ static void errors_say_where_and_why(void **state) {
       {".entry k() { .reg .b32 %r<3>; add.global.s32 %r1, %r1, 1; }", 1, 31,
        "add.global.s32: '.global' is not allowed there"},
       {".global .u32 g[2] = {1.5};", 1, 22, "unexpected floating-point number"},
+      {".global .u32 g = {1, 2};", 1, 23, "several initial values for a scalar"},
       {".entry k() { @%tid.x ret; }", 1, 15, "unexpected '%tid.x'"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

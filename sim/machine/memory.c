@@ -107,12 +107,12 @@ static bool grow_stack(struct warp *w, unsigned lane, uint64_t bytes) {
   uint64_t wanted = stack->capacity ? stack->capacity : 1024;
   while (wanted < bytes) wanted *= 2;
   uint8_t *grown = arena_grow(&w->sim->arena, stack->bytes, stack->capacity, wanted);
+  if (grown) stack->bytes = grown; /* the old memory may be gone, whatever follows */
   uint8_t *written = arena_grow(&w->sim->arena, stack->written, stack->capacity, wanted);
   if (!grown || !written) {
     finding_report(w, lane, SIM_MEMORY, "exceeds the memory limit of the simulator");
     return false;
   }
-  stack->bytes = grown;
   stack->written = written;
   stack->capacity = wanted;
   return true;
