@@ -4,12 +4,13 @@
  * Values are copied into registers of these classes before the text and out of them after it. Every
  * output has a register of its own, so early clobbers need no special case. If the text can be
  * parsed as PTX, the checker and the simulator see its instructions; else it is copied. */
-#include "codegen/asm_text.h"
 #include "codegen/inst.h"
 #include "codegen/number.h"
 #include "codegen/report.h"
 #include "codegen/symbol.h"
 #include "codegen/value.h"
+#include "ir/asm_constraint.h"
+#include "ptx/asm_template.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
 #include "target/reflect.h"
@@ -317,7 +318,22 @@ static void emit_text(struct asm_call *c, struct nvm_text text) {
     return;
   }
   if (error.line && !error.is_fragment) warn_unknown(l, &error);
-  ptx_add_text(l->pf, PTX_RAW, asm_text_substitute(l, text, c->operands, c->count));
+  ptx_add_text(l->pf, PTX_RAW,
+               asm_template_substitute(&l->function_arena, l->pf, text, c->operands, c->count));
+}
+
+static bool expand_template(struct asm_call *c, struct nvm_text *text) {
+  enum { QUOTED_BYTES = 16 };
+  struct lower *l = c->l;
+  if (asm_template_expand(&l->function_arena, module_text(l->module, c->assembly->str), c->operands,
+                          c->count, l->inst.index, text))
+    return text->bytes != NULL;
+  struct textbuf detail;
+  textbuf_init(&detail, &l->function_arena);
+  size_t quoted = text->length < QUOTED_BYTES ? text->length : QUOTED_BYTES;
+  textbuf_format(&detail, "'%t' refers to no operand, or has a modifier that PTX does not have%c",
+                 (struct nvm_text){text->bytes, quoted}, 0);
+  return refuse(c, detail.bytes ? detail.bytes : "");
 }
 
 void asm_lower(struct lower *l, const struct nvm_inst *i) {
@@ -327,8 +343,7 @@ void asm_lower(struct lower *l, const struct nvm_inst *i) {
   if (!read_constraints(c)) return;
   assign_results(c);
   if (!make_outputs(c) || !make_inputs(c)) return;
-  if (!asm_text_expand(l, module_text(l->module, c->assembly->str), c->operands, c->count, &text))
-    return;
+  if (!expand_template(c, &text)) return;
   emit_text(c, text);
   const struct ptx_reg *result = c->constraints.results ? value_result(l, l->inst) : NULL;
   for (uint32_t n = 0; n < c->count; n++) {

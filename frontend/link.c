@@ -285,15 +285,26 @@ static void reconcile(struct symbol *ours, const struct symbol *theirs) {
     ours->linkage = LINK_EXTERNAL;
 }
 
-/* A new symbol of `into` for `v`; a local symbol of that name is renamed. */
+/* Whether two declarations of one intrinsic have one name but different types: a producer wrote an
+ * overload suffix that does not fit the type. LLVM gives such a declaration the fitting name. */
+static bool is_other_overload(struct linker *l, struct nvm_value ours, struct nvm_value theirs) {
+  if (value_kind(ours) != VALUE_FUNCTION || value_kind(theirs) != VALUE_FUNCTION) return false;
+  const struct nvm_function *f = module_function(l->into, ours);
+  const struct nvm_function *g = module_function(l->from, theirs);
+  return f->intrinsic && f->intrinsic == g->intrinsic &&
+         !type_equal(f->type, link_type(l, g->type));
+}
+
+/* A new symbol of `into` for `v`. If the name is taken, the local one of the two symbols gets
+ * another name, or the new one if none is local (see is_other_overload()). */
 static struct nvm_value add_symbol(struct linker *l, struct nvm_value v) {
   struct nvm_module *m = l->into;
   const struct symbol *s = module_symbol(l->from, v);
   struct nvm_str name = link_string(l, s->name);
   struct nvm_value holder = name.index ? module_find_symbol(m, name) : VALUE_NULL;
-  if (!value_is_none(holder)) { /* one of them is local and is renamed */
+  if (!value_is_none(holder)) {
     struct nvm_str other = link_free_name(l, s->name, false);
-    if (is_local(s)) name = other;
+    if (is_local(s) || !is_local(module_symbol(m, holder))) name = other;
     else if (!module_rename_symbol(m, holder, other)) l->failed = true;
   }
   struct nvm_value made =
@@ -360,7 +371,7 @@ struct nvm_value link_symbol(struct linker *l, struct nvm_value v) {
   if (!value_is_none(*known) || value_index(v) == 0) return *known;
   const struct symbol *s = module_symbol(l->from, v);
   struct nvm_value ours = met_symbol(l, s);
-  bool is_new = value_is_none(ours);
+  bool is_new = value_is_none(ours) || is_other_overload(l, ours, v);
   *known = is_new ? add_symbol(l, v) : ours;
   if (value_is_none(*known)) return VALUE_NULL;
   if (is_new) {

@@ -495,6 +495,17 @@ static void put_overload(const struct type_table *t, struct nvm_type type, struc
   else textbuf_format(out, "f%u", (unsigned)type_scalar_bits(t, type_scalar(t, type)));
 }
 
+static struct nvm_value add_declaration(struct nvm_module *m, enum intrinsic_id id,
+                                        struct nvm_str name, struct nvm_type type) {
+  struct nvm_value v = module_add_function(m, name);
+  if (value_is_none(v)) return v;
+  struct nvm_function *f = module_function(m, v);
+  f->type = type;
+  f->intrinsic = id;
+  f->symbol.defined = f->symbol.declared_only = true;
+  return v;
+}
+
 struct nvm_value intrinsic_declare(struct nvm_module *m, enum intrinsic_id id,
                                    const struct nvm_type *overloads, uint32_t count,
                                    struct nvm_type type) {
@@ -502,18 +513,16 @@ struct nvm_value intrinsic_declare(struct nvm_module *m, enum intrinsic_id id,
   textbuf_init(&name, &m->arena);
   textbuf_puts(&name, intrinsic_table[id].name);
   for (uint32_t k = 0; k < count; k++) put_overload(&m->types, overloads[k], &name);
-  if (m->arena.failed) return VALUE_NULL;
-  struct nvm_str str = strtab_intern(&m->strings, name.bytes, name.length);
-  struct nvm_value v = module_find_symbol(m, str);
-  if (!value_is_none(v)) {
-    bool same = value_kind(v) == VALUE_FUNCTION && type_equal(module_function(m, v)->type, type);
-    return same ? v : VALUE_NULL;
+  size_t fitting = name.length;
+  for (uint32_t n = 1;; n++) {
+    if (m->arena.failed) return VALUE_NULL;
+    struct nvm_str str = strtab_intern(&m->strings, name.bytes, name.length);
+    struct nvm_value v = module_find_symbol(m, str);
+    if (value_is_none(v)) return add_declaration(m, id, str, type);
+    const struct nvm_function *f = value_kind(v) == VALUE_FUNCTION ? module_function(m, v) : NULL;
+    if (f && type_equal(f->type, type)) return v;
+    if (!f || f->intrinsic != id || count == 0) return VALUE_NULL;
+    name.length = fitting;
+    textbuf_format(&name, ".%u", n);
   }
-  v = module_add_function(m, str);
-  if (value_is_none(v)) return v;
-  struct nvm_function *f = module_function(m, v);
-  f->type = type;
-  f->intrinsic = id;
-  f->symbol.defined = f->symbol.declared_only = true;
-  return v;
 }

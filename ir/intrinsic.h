@@ -46,8 +46,9 @@ bool intrinsic_check_type(const struct type_table *t, enum intrinsic_id id, stru
 
 struct nvm_module;
 /* The declaration of an intrinsic for these overloads (llvm.memcpy.p0.p1.i64), created if the
- * module has none. `type` is the function type. VALUE_NULL when out of memory, or if another symbol
- * has the name. */
+ * module has none. `type` is the function type. If a declaration of the intrinsic has the name but
+ * another type (a producer's suffix that does not fit), a number is added to the name. VALUE_NULL
+ * when out of memory, or if another symbol has the name. */
 struct nvm_value intrinsic_declare(struct nvm_module *m, enum intrinsic_id id,
                                    const struct nvm_type *overloads, uint32_t count,
                                    struct nvm_type type);

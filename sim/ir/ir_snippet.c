@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ir/asm_constraint.h"
+#include "ptx/asm_template.h"
 #include "ptx/form.h"
 #include "ptx/parse.h"
 
@@ -230,7 +231,18 @@ static const char *describe_error(struct ir_decoder *d, const struct ptx_parse_e
   return b.bytes;
 }
 
-static void asm_snippet(struct ir_decoder *d, const struct nvm_inst *i, struct ir_snippet *s) {
+static bool expand_template(struct ir_decoder *d, struct nvm_inst_id id,
+                            const struct ptx_operand *operands, uint32_t count,
+                            struct nvm_text *text) {
+  struct asm_operand *with_literals = decoder_alloc(&d->d, count * sizeof *with_literals);
+  if (!with_literals && count) return false;
+  for (uint32_t k = 0; k < count; k++) with_literals[k].operand = operands[k];
+  return asm_template_expand(d->pf.module->arena, *text, with_literals, count, id.index, text) &&
+         text->bytes;
+}
+
+static void asm_snippet(struct ir_decoder *d, struct nvm_inst_id id, struct ir_snippet *s) {
+  const struct nvm_inst *i = function_inst(d->f, id);
   const struct constant_info *c = ir_snippet_asm(d, i);
   struct nvm_text constraints = module_text(d->m, c->str2), text = module_text(d->m, c->str), word;
   uint32_t room = (uint32_t)constraints.length + 1;
@@ -240,8 +252,9 @@ static void asm_snippet(struct ir_decoder *d, const struct nvm_inst *i, struct i
   struct ptx_operand *operands = decoder_alloc(&d->d, all.room * sizeof *operands);
   if (d->d.failed) return;
   struct ptx_parse_error error = {0};
-  bool good =
-      !asm_constraints_read(constraints, &all, &word) && asm_operands(d, i, &all, s, operands);
+  bool good = !asm_constraints_read(constraints, &all, &word) &&
+              asm_operands(d, i, &all, s, operands) &&
+              expand_template(d, id, operands, all.count, &text);
   if (good && !is_blank(text)) good = ptx_parse_inline(&d->pf, text, operands, all.count, &error);
   if (!good) s->regs = NULL;
   if (error.line) s->bad = describe_error(d, &error);
@@ -256,7 +269,7 @@ void ir_snippet_find(struct ir_decoder *d) {
       s->first = d->pf.entries.count;
       enum intrinsic_id intrinsic = ir_snippet_intrinsic(d, i);
       if (intrinsic && form_of(intrinsic)) intrinsic_snippet(d, i, s);
-      else if (ir_snippet_asm(d, i)) asm_snippet(d, i, s);
+      else if (ir_snippet_asm(d, i)) asm_snippet(d, id, s);
       s->end = d->pf.entries.count;
       for (uint32_t k = s->first; k < s->end; k++) d->pf.entries.data[k].line = ir_emit_line(d, id);
     }

@@ -1,35 +1,22 @@
 /* LLVM's inline-assembly templates: `$0`, `${0:c}`, `$$`, `$(a$|b$)`, `${:uid}`. Braces and bars
  * without a dollar sign are PTX's own. */
-#include "codegen/asm_text.h"
-#include "codegen/report.h"
+#include "ptx/asm_template.h"
+
 #include "ptx/print.h"
 
 struct template_reader {
-  struct lower *l;
   const char *at, *end;
   const struct asm_operand *operands;
-  uint32_t count;
+  uint32_t count, uid;
   struct textbuf out;
 };
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-static bool refuse_template(struct template_reader *r, const char *begin) {
-  struct textbuf detail;
-  textbuf_init(&detail, &r->l->function_arena);
-  textbuf_puts(&detail, "'");
-  size_t left = (size_t)(r->end - begin);
-  textbuf_write(&detail, begin, left < 16 ? left : 16);
-  textbuf_puts(&detail, "' refers to no operand, or has a modifier that PTX does not have");
-  textbuf_char(&detail, '\0');
-  report_refuse(r->l, "inline assembly", detail.bytes ? detail.bytes : "");
-  return false;
-}
-
 /* Reads the number of an operand; false if there is none. */
 static bool read_index(struct template_reader *r, uint32_t *index) {
   if (r->at == r->end || !is_digit(*r->at)) return false;
-  for (*index = 0; r->at < r->end && is_digit(*r->at) && *index < ASM_MAX_OPERANDS; r->at++)
+  for (*index = 0; r->at < r->end && is_digit(*r->at) && *index < r->count; r->at++)
     *index = *index * 10 + (uint32_t)(*r->at - '0');
   return *index < r->count;
 }
@@ -48,7 +35,7 @@ static bool read_braced(struct template_reader *r) {
   if (!close) return false;
   if (*r->at == ':') {
     bool uid = close - r->at == 4 && memcmp(r->at, ":uid", 4) == 0;
-    if (uid) textbuf_format(&r->out, "%u", r->l->inst.index);
+    if (uid) textbuf_format(&r->out, "%u", r->uid);
     r->at = close + 1;
     return uid;
   }
@@ -98,28 +85,34 @@ static bool read_dollar(struct template_reader *r) {
   }
 }
 
-bool asm_text_expand(struct lower *l, struct nvm_text text, const struct asm_operand *operands,
-                     uint32_t count, struct nvm_text *out) {
-  struct template_reader r = {.l = l,
-                              .at = text.bytes,
-                              .end = text.bytes + text.length,
+bool asm_template_expand(struct arena *arena, struct nvm_text template,
+                         const struct asm_operand *operands, uint32_t count, uint32_t uid,
+                         struct nvm_text *out) {
+  struct template_reader r = {.at = template.bytes,
+                              .end = template.bytes + template.length,
                               .operands = operands,
-                              .count = count};
-  textbuf_init(&r.out, &l->function_arena);
+                              .count = count,
+                              .uid = uid};
+  textbuf_init(&r.out, arena);
   while (r.at < r.end) {
     const char *begin = r.at;
-    if (*r.at++ != '$') textbuf_char(&r.out, *begin);
-    else if (!read_dollar(&r)) return refuse_template(&r, begin);
+    if (*r.at++ != '$') {
+      textbuf_char(&r.out, *begin);
+    } else if (!read_dollar(&r)) {
+      *out = (struct nvm_text){begin, (size_t)(r.end - begin)};
+      return false;
+    }
   }
   textbuf_char(&r.out, '\0');
   *out = (struct nvm_text){r.out.bytes, r.out.length ? r.out.length - 1 : 0};
-  return r.out.bytes != NULL;
+  return true;
 }
 
-struct nvm_text asm_text_substitute(struct lower *l, struct nvm_text text,
-                                    const struct asm_operand *operands, uint32_t count) {
+struct nvm_text asm_template_substitute(struct arena *arena, const struct ptx_function *f,
+                                        struct nvm_text text, const struct asm_operand *operands,
+                                        uint32_t count) {
   struct textbuf out;
-  textbuf_init(&out, &l->function_arena);
+  textbuf_init(&out, arena);
   for (const char *at = text.bytes, *end = at + text.length; at < end;) {
     uint32_t index = 0;
     if (*at != '$' || (++at < end && *at == '$')) {
@@ -129,7 +122,7 @@ struct nvm_text asm_text_substitute(struct lower *l, struct nvm_text text,
     bool braced = at < end && *at == '{';
     for (at += braced; at < end && is_digit(*at); at++) index = index * 10 + (uint32_t)(*at - '0');
     at += braced;
-    if (index < count) ptx_print_operand(l->pf, &operands[index].operand, &out);
+    if (index < count) ptx_print_operand(f, &operands[index].operand, &out);
   }
   return (struct nvm_text){out.bytes ? out.bytes : "", out.length};
 }
