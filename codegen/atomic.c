@@ -188,11 +188,25 @@ static void emit_plain(const struct atomic *a, bool load, uint16_t order,
   else emit2(l, PTX_ST, mods.words, a->at.at, value);
 }
 
+/* LLVM calls __atomic_load and so on for such accesses, which no GPU library defines. */
+static void warn_if_misaligned(const struct atomic *a, struct nvm_type type,
+                               struct memory_access how) {
+  struct lower *l = a->l;
+  uint64_t bytes = layout_store_size(&l->module->layout, &l->module->types, type);
+  uint64_t align = how.align_log2 ? 1ull << (how.align_log2 - 1) : bytes;
+  if (align >= bytes || a->at.space == PTX_MOD_LOCAL) return;
+  struct textbuf b;
+  textbuf_init(&b, &l->arena);
+  textbuf_format(&b, "%U bytes with alignment %U", bytes, align);
+  report_warn(l, DIAG_MISALIGNED_ATOMIC, (struct nvm_text){b.bytes, b.length});
+}
+
 static bool atomic_init(struct atomic *a, struct lower *l, struct nvm_value pointer,
                         struct nvm_type type, struct memory_access how) {
   struct part_list parts = part_list(l, type);
   *a = describe_atomic(l, pointer, how);
   if (parts.count == 0) return false;
+  warn_if_misaligned(a, type, how);
   a->part = *part_at(parts, 0);
   if (parts.count == 1 || (parts.count == 2 && a->part.kind == PART_INT)) return true;
   report_refuse(l, "an atomic access of more than 128 bits", "PTX has none");
@@ -538,6 +552,7 @@ static bool describe(struct lower *l, const struct nvm_inst *i, uint32_t k, stru
   for (uint32_t n = 0; n < part_list(l, i->type).count; n++)
     to[n] = ptx_r(value_result(l, l->inst)[n]);
   if (refuse_read_only(a)) return false;
+  warn_if_misaligned(a, type, how);
   if (a->part.kind == PART_I1) report_refuse(l, "an atomicrmw on i1", "use i8");
   else if (parts.count == 1 || bits == 64 || bits == 128) return true;
   else report_refuse(l, "an atomic access of more than 128 bits", "PTX has none");
