@@ -391,6 +391,7 @@ bool parse_function_begin(struct ptx_parser *p, bool is_entry, uint32_t name) {
   ptx_function_init(f, p->module, p->module->arena);
   f->name = parse_module_name(p, name);
   f->is_entry = is_entry;
+  p->function_name = name;
   if (p->linkage == PTX_MOD_VISIBLE) f->flags = PTX_FUNC_VISIBLE;
   if (p->linkage == PTX_MOD_EXTERN) f->flags = PTX_FUNC_EXTERN;
   if (p->linkage == PTX_MOD_WEAK) f->flags = PTX_FUNC_WEAK;
@@ -425,9 +426,19 @@ bool parse_function_end(struct ptx_parser *p, bool has_body) {
   struct ptx_function *f = p->f;
   f->is_declaration = !has_body;
   if ((!has_body && !take_parameters(p, f)) || !parse_close_scope(p)) return false;
+  if (has_body && !f->is_entry) p->meaning.data[p->function_name].value = 1;
   parse_resolve_aliases(p);
   p->f = NULL;
   return true;
+}
+
+bool parse_alias(struct ptx_parser *p, uint32_t name, uint32_t aliasee) {
+  struct ptx_module *m = p->module;
+  struct ptx_alias a = {parse_module_name(p, name), parse_module_name(p, aliasee)};
+  const struct ptx_name *n = &p->meaning.data[aliasee];
+  if (n->kind != NAME_SYMBOL || n->value == 0 || name == aliasee)
+    return parse_fail(p, ".alias requires a device function that is defined before it");
+  return VEC_PUSH(m->arena, &m->aliases, a) || parse_fail(p, "out of memory");
 }
 
 bool parse_prototype(struct ptx_parser *p, uint32_t name) {

@@ -7,7 +7,7 @@
  * skipped. Every instruction must be a row of ops.def; which target it needs is not asked here.
  *
  * Not read (an error that names it): vectors of registers and their `.x`, constant expressions but
- * signs and offsets, `.calltargets`, `.alias`, Fermi-style `a[i]` operands. */
+ * signs and offsets, `.calltargets`, Fermi-style `a[i]` operands. */
 #ifndef NVM_PTX_PARSE_H
 #define NVM_PTX_PARSE_H
 

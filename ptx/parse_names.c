@@ -87,7 +87,9 @@ struct nvm_str parse_module_name(struct ptx_parser *p, uint32_t name) {
 }
 
 bool parse_declare_symbol(struct ptx_parser *p, uint32_t name) {
-  return set_meaning(p, name, (struct ptx_name){.kind = NAME_SYMBOL});
+  const struct ptx_name *n = &p->meaning.data[name];
+  uint32_t value = p->scopes.count == 0 && n->kind == NAME_SYMBOL ? n->value : 0;
+  return set_meaning(p, name, (struct ptx_name){.kind = NAME_SYMBOL, .value = value});
 }
 
 /* The register of index `i` of a `%r<N>`. */

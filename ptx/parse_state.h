@@ -11,7 +11,7 @@ enum name_kind {
   NAME_UNKNOWN,
   NAME_REG,     /* value: bits of a struct ptx_reg */
   NAME_LABEL,   /* value: label of the function */
-  NAME_SYMBOL,  /* a variable, parameter, function or prototype */
+  NAME_SYMBOL,  /* a variable, parameter, prototype, or function (value: 1 if it has a body) */
   NAME_SPECIAL, /* value: enum ptx_special */
 };
 
@@ -74,6 +74,7 @@ struct ptx_parser {
   VEC(struct ptx_scope) scopes;
   VEC(uint32_t) scope_labels;
   VEC(struct ptx_label_state) labels; /* by label of the function, from first_label */
+  uint32_t function_name;             /* index of names */
   uint32_t first_label;
   uint32_t first_operand; /* of the function, when parsing began */
   bool has_aliases;
@@ -150,6 +151,7 @@ bool parse_scope_end(struct ptx_parser *p);
 bool parse_label(struct ptx_parser *p, uint32_t name);
 bool parse_branch_targets(struct ptx_parser *p, uint32_t name, uint32_t count);
 bool parse_prototype(struct ptx_parser *p, uint32_t name);
+bool parse_alias(struct ptx_parser *p, uint32_t name, uint32_t aliasee);
 bool parse_loc(struct ptx_parser *p, const uint64_t place[3], uint32_t function_name,
                const uint64_t inlined[4]);
 bool parse_pragma(struct ptx_parser *p, struct nvm_text text);

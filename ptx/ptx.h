@@ -183,6 +183,11 @@ struct ptx_function {
   uint32_t reg_count[PTX_CLASS_COUNT]; /* highest number in use */
 };
 
+/* `.alias name, aliasee;`: a second name of a function that the module defines. */
+struct ptx_alias {
+  struct nvm_str name, aliasee;
+};
+
 /* `.file 1 "name"`. */
 struct ptx_file {
   struct nvm_str name;
@@ -200,6 +205,7 @@ struct ptx_module {
   VEC(struct ptx_init) inits;
   VEC(struct ptx_prototype) prototypes;
   VEC(struct ptx_function *) functions;
+  VEC(struct ptx_alias) aliases;
   VEC(struct nvm_str) files;
 };
 

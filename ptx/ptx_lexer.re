@@ -155,6 +155,7 @@ int ptxyylex(union ptx_value *value, struct ptx_parser *p) {
       ".address_size" { return T_ADDRESS_SIZE; }
       ".file" { return T_FILE; }
       ".loc" { return T_LOC; }
+      ".alias" { return p->f ? word_token(p, value, T_WORD) : T_ALIAS; } /* fence.proxy.alias */
       ".section" { if (!skip_section(p)) return T_BAD; continue; }
       ".entry" { return T_ENTRY; }
       ".func" { return T_FUNC; }

@@ -26,7 +26,7 @@ static void ptxyyerror(struct ptx_parser *p, const char *message) {
 
 %token MODULE INLINE BAD
 %token NAME WORD SELECTOR SPECIAL ARGUMENT INTEGER FLOAT DECIMAL STRING
-%token VERSION TARGET ADDRESS_SIZE FILE LOC ENTRY FUNC REG ALIGN PTR ATTRIBUTE NORETURN PRAGMA
+%token VERSION TARGET ADDRESS_SIZE FILE LOC ALIAS ENTRY FUNC REG ALIGN PTR ATTRIBUTE NORETURN PRAGMA
 %token TRIPLE COUNT EXPLICITCLUSTER BLOCKSARECLUSTERS CALLPROTOTYPE BRANCHTARGETS LINKAGE SPACE
 
 %%
@@ -49,6 +49,7 @@ top:
 | PRAGMA STRING ';'
 | linkage SPACE { parse_variable_begin(p, (uint16_t)$2.number); } variable_words declarators ';'
 | function
+| ALIAS NAME ',' NAME ';' { CHECK(parse_alias(p, $2.number, $4.number)); }
 | ';'
 ;
 

@@ -327,10 +327,19 @@ class Function(Idioms):
             if e in ("half", "bfloat") and name == "sqrt":
                 name = "fabs"
             operands = {"fma": 3, "minnum": 2, "maxnum": 2, "copysign": 2}.get(name, 1)
-            values = [a, b, self.value(t)][:operands]
+            values = [a, self.without_nan(t, b) if name == "copysign" else b, self.value(t)][:operands]
             self.m.declare(f"declare {t} @llvm.{name}.{mangle(t)}({', '.join([t] * operands)})")
             return self.set(t, f"call {t} @llvm.{name}.{mangle(t)}({', '.join(f'{t} {v}' for v in values)})")
         return self.set(t, f"{op} {t} {a}, {b}")
+
+    def without_nan(self, t, v):
+        """v, or zero where it is a NaN: the sign of a NaN is not determined."""
+        lanes = vector_of(t)
+        bools = f"<{lanes[0]} x i1>" if lanes else "i1"
+        ordered, number = self.new("q"), self.new("q")
+        self.emit(f"{ordered} = fcmp ord {t} {v}, {v}")
+        self.emit(f"{number} = select {bools} {ordered}, {t} {v}, {t} {'zeroinitializer' if lanes else '0.0'}")
+        return number
 
     def vector_op(self):
         r = self.r

@@ -22,6 +22,11 @@ bool symbol_add_function(struct sim *s, struct func *f) {
   return VEC_PUSH(&s->arena, &s->funcs, f) && add(s, f->name, symbol);
 }
 
+bool symbol_add_alias(struct sim *s, struct nvm_str name, struct nvm_str aliasee) {
+  const struct sim_symbol *symbol = symbol_find(s, symbol_text(s, aliasee));
+  return !symbol || add(s, name, *symbol);
+}
+
 /* Gives a constant addresses of 32 bits, unless they are used up. */
 static bool place_constant(struct sim *s, uint32_t object, uint64_t align) {
   struct object *o = &s->objects.data[object];

@@ -15,6 +15,8 @@ static inline uint64_t symbol_gaps(const struct sim *s) {
 const struct sim_symbol *symbol_find(const struct sim *s, struct nvm_text name);
 /* Adds a function: its code address and name. False when out of memory. */
 bool symbol_add_function(struct sim *s, struct func *f);
+/* Gives a function a second name, which replaces a declaration's. False when out of memory. */
+bool symbol_add_alias(struct sim *s, struct nvm_str name, struct nvm_str aliasee);
 /* Gives a variable its place, in *symbol, and adds it. Variables of `dynamic` shared memory all
  * begin after the others, at an address that suits all: they are placed twice. False when out of
  * memory. */

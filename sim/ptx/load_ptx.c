@@ -101,6 +101,8 @@ enum nvm_status load_ptx(struct sim *s, const struct ptx_module *m) {
     }
     s->shared_static = align_up(s->shared_static, 16);
   }
+  for (uint32_t i = 0; ok && i < m->aliases.count; i++)
+    ok = symbol_add_alias(s, m->aliases.data[i].name, m->aliases.data[i].aliasee);
   for (uint32_t i = 0; ok && i < m->variables.count; i++)
     if (is_module_variable(&m->variables.data[i])) ok = initialize(s, &m->variables.data[i]);
   if (s->finding.kind) return NVM_REFUSED;
