@@ -333,6 +333,8 @@ bool parse_variable_end(struct ptx_parser *p) {
     ptx_add_variable(p->f, *v);
     return true;
   }
+  if (v->space == PTX_MOD_PARAM || v->space == PTX_MOD_LOCAL)
+    return parse_fail(p, "a variable of a module must be in .global, .shared or .const");
   return VEC_PUSH(p->module->arena, &p->module->variables, *v) || parse_fail(p, "out of memory");
 }
 

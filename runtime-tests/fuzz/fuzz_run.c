@@ -4,8 +4,8 @@
  * in every buffer and print the same text.
  *
  * No case are kernels whose result LLVM's reference leaves open: freeze, undef, fast-math flags,
- * NaN payloads, addresses that are stored or used as numbers, clocks, the lanes that happen to be
- * active. */
+ * signs and payloads of NaNs, addresses that are stored or used as numbers, clocks, the lanes that
+ * happen to be active, module-level assembly, which can be text that is not PTX. */
 #include "api/module.h"
 #include "ir/intrinsic.h"
 #include "options_line.h"
@@ -52,10 +52,10 @@ static bool is_foreign_lifetime(const struct nvm_function *f, const struct nvm_i
 static bool is_open_call(const struct nvm_module *m, const struct nvm_function *f,
                          const struct nvm_inst *in) {
   static const char *const words[] = {
-      "clock",       "timer",     "activemask", "smid",       "warpid",    "objectsize",
-      "is.constant", "isspacep",  "stacksave",  "gridid",     "pm0",       "envreg",
-      "match",       "approx",    "ex2",        "lg2",        "is.shared", "is.local",
-      "is.global",   "nanosleep", "mapa",       "ptr.gen.to", "malloc",    "lanemask"};
+      "clock",      "timer",     "activemask", "smid",     "warpid",    "objectsize", "is.constant",
+      "isspacep",   "stacksave", "gridid",     "pm0",      "envreg",    "match",      "approx",
+      "ex2",        "lg2",       "is.shared",  "is.local", "is.global", "nanosleep",  "mapa",
+      "ptr.gen.to", "malloc",    "lanemask",   "copysign"}; /* the sign may be that of a NaN */
   const struct nvm_function *g = call_function(f, in);
   if (g == NULL) return true; /* inline assembly, indirect calls */
   struct nvm_text name = module_text(m, g->symbol.name);
@@ -80,12 +80,17 @@ static bool is_open(const struct nvm_module *m, const struct nvm_function *f,
     int kind = constant_info(&m->constants, v)->kind;
     if (kind == CONST_UNDEF || kind == CONST_EXPR) return true;
   }
+  /* So may the bits. */
+  if (in->op == OP_BITCAST && type_is_int_or_vector(&m->types, in->type) &&
+      type_is_float_or_vector(&m->types, value_type(f, inst_operand(f, in, 0))))
+    return true;
   /* The bytes of an address are those of the machine that executes. */
   if (in->op != OP_ICMP && in->op != OP_STORE) return false;
   return type_kind(&m->types, value_type(f, inst_operand(f, in, 0))) == TY_PTR;
 }
 
 static bool module_is_open(const struct nvm_module *m) {
+  if (m->module_asm.count > 0) return true;
   for (uint32_t i = 1; i < m->functions.count; i++) {
     const struct nvm_function *f = m->functions.data[i];
     FOR_EACH_BLOCK (f, b)

@@ -137,6 +137,8 @@ static void errors_say_where_and_why(void **state) {
        "add.global.s32: '.global' is not allowed there"},
       {".global .u32 g[2] = {1.5};", 1, 22, "unexpected floating-point number"},
       {".global .u32 g = {1, 2};", 1, 23, "several initial values for a scalar"},
+      {".param .u32 g;", 1, 14, "a variable of a module must be in .global, .shared or .const"},
+      {".local .u32 g;", 1, 14, "a variable of a module must be in .global, .shared or .const"},
       {".entry k() { @%tid.x ret; }", 1, 15, "unexpected '%tid.x'"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
