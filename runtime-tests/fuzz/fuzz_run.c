@@ -256,9 +256,18 @@ static bool depends_on_order(const struct instance *c, struct program *ir, struc
   return !same;
 }
 
+/* Kernels that were executed as IR, and those whose result was compared with that of the PTX. */
+static struct { uint64_t executed, compared; } counts;
+
+__attribute__((destructor)) static void print_counts(void) {
+  fprintf(stderr, "fuzz_run: %llu kernels executed, %llu of them compared with their PTX\n",
+          (unsigned long long)counts.executed, (unsigned long long)counts.compared);
+}
+
 static void check_kernel(const struct instance *c, struct program *ir, struct program *ptx) {
   enum sim_finding_kind kind;
   struct sim *right = execute(c, ir, 0, &kind);
+  counts.executed++;
   if (right == NULL) return;
   if (!depends_on_order(c, ir, right)) {
     struct sim *other = execute(c, ptx, 0, &kind);
@@ -269,6 +278,7 @@ static void check_kernel(const struct instance *c, struct program *ir, struct pr
     if (is_case && other == NULL)
       fprintf(stderr, "the PTX has the finding %s\n", sim_finding_name(kind));
     if (is_case && (other == NULL || !is_same(c, right, other, true))) abort();
+    counts.compared += is_case;
     if (other) sim_destroy(other);
   }
   sim_destroy(right);
