@@ -45,10 +45,75 @@ static NUMBER M(fast_rcbrt)(const NUMBER *x, long n) {
   return 1 / M(cbrt)(x[0]);
 }
 
+/* Functions of a number and an integer. */
+static NUMBER M(fast_powi)(const NUMBER *x, long n) { return M(pow)(x[0], (NUMBER)n); }
+static NUMBER M(fast_ldexp)(const NUMBER *x, long n) { return M(ldexp)(x[0], (int)n); }
+static NUMBER M(fast_jn)(const NUMBER *x, long n) {
+  return n < 0 ? (NUMBER)NAN : M(jn)((int)n, x[0]);
+}
+static NUMBER M(fast_yn)(const NUMBER *x, long n) {
+  return n < 0 ? (NUMBER)NAN : M(yn)((int)n, x[0]);
+}
+
+static NUMBER M(fast_logb)(const NUMBER *x, long n) {
+  (void)n;
+  return M(logb)(x[0]);
+}
+
+static NUMBER M(fast_ilogb)(const NUMBER *x, long n) {
+  (void)n;
+  return M(ilogb)(x[0]);
+}
+
+/* The squares neither overflow nor underflow: NUMBER has a wider range. */
+static NUMBER M(root_of_squares)(const NUMBER *x, long count) {
+  NUMBER sum = 0;
+  for (long k = 0; k < count; k++) sum += x[k] * x[k];
+  return M(sqrt)(sum);
+}
+
+#define NORM(name, count)                                  \
+  static NUMBER M(fast_##name)(const NUMBER *x, long n) {  \
+    (void)n;                                               \
+    return M(root_of_squares)(x, count);                   \
+  }                                                        \
+  static NUMBER M(fast_r##name)(const NUMBER *x, long n) { \
+    (void)n;                                               \
+    return 1 / M(root_of_squares)(x, count);               \
+  }
+NORM(norm3d, 3)
+NORM(norm4d, 4)
+NORM(norm, n)
+#undef NORM
+
+static NUMBER M(fast_rhypot)(const NUMBER *x, long n) {
+  (void)n;
+  return 1 / M(root_of_squares)(x, 2);
+}
+
 #ifdef ESTIMATES_FOR_FLOAT /* their products are too inexact for double */
 static NUMBER M(fast_normcdf)(const NUMBER *x, long n) {
   (void)n;
   return M(erfc)(x[0] * (NUMBER)-0.707106781186547524400844362104849039L) / 2;
+}
+
+/* The sum of (x/2)^(2k+order) / (k! (k+order)!). */
+static NUMBER M(bessel_series)(NUMBER x, int order) {
+  NUMBER quarter = x * x / 4, term = order == 0 ? 1 : x / 2, sum = term;
+  if (!(M(fabs)(x) < 2000)) return order == 0 ? x * x : x;
+  for (int k = 1; M(fabs)(term) > (NUMBER)1e-17 * M(fabs)(sum); k++)
+    sum += term *= quarter / (k * (NUMBER)(k + order));
+  return sum;
+}
+
+static NUMBER M(fast_cyl_bessel_i0)(const NUMBER *x, long n) {
+  (void)n;
+  return M(bessel_series)(x[0], 0);
+}
+
+static NUMBER M(fast_cyl_bessel_i1)(const NUMBER *x, long n) {
+  (void)n;
+  return M(bessel_series)(x[0], 1);
 }
 
 /* exp(x^2) erfc(x); for large x the asymptotic series up to its smallest term. */

@@ -8,15 +8,16 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define LIBM_FUNCTIONS_OF_ONE(F)                                                                 \
-  F(sin)                                                                                         \
-  F(cos)                                                                                         \
-  F(tan)                                                                                         \
-  F(asin)                                                                                        \
-  F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(exp) F(exp2) F(exp10)     \
-      F(expm1) F(log) F(log2) F(log10) F(log1p) F(cbrt) F(erf) F(erfc) F(lgamma) F(tgamma) F(j0) \
-          F(j1) F(y0) F(y1) F(sqrt)
-#define LIBM_FUNCTIONS_OF_TWO(F) F(atan2) F(pow)
+#define LIBM_FUNCTIONS_OF_ONE(F)                                                              \
+  F(sin)                                                                                      \
+  F(cos)                                                                                      \
+  F(tan)                                                                                      \
+  F(asin)                                                                                     \
+  F(acos)                                                                                     \
+  F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(exp) F(exp2) F(exp10) F(expm1) \
+      F(log) F(log2) F(log10) F(log1p) F(cbrt) F(erf) F(erfc) F(lgamma) F(tgamma) F(j0) F(j1) \
+          F(y0) F(y1) F(sqrt)
+#define LIBM_FUNCTIONS_OF_TWO(F) F(atan2) F(pow) F(fmod) F(remainder) F(fdim) F(hypot)
 
 #define NUMBER double
 #define M(f) f
@@ -379,12 +380,11 @@ static long exact_cyl_bessel_i1(mpfr_t *r, const mpfr_t *x, long n) {
 static const struct reference REFERENCES[] = {
     LIBM_FUNCTIONS_OF_ONE(FAST) LIBM_FUNCTIONS_OF_TWO(FAST) FAST(sinpi) FAST(cospi) FAST(rsqrt)
         FAST(rcbrt) FAST_FLOAT(normcdf) FAST_FLOAT(erfcx) FAST(erfinv) FAST(erfcinv)
-            FAST(normcdfinv) SLOW(sincos) SLOW(sincospi)
-                SLOW(powi){"ldexp", exact_ldexp, NULL, NULL},
-    {"scalbn", exact_ldexp, NULL, NULL},
-    SLOW(fmod) SLOW(remainder) SLOW(remquo) SLOW(fdim) SLOW(frexp) SLOW(ilogb) SLOW(logb) SLOW(modf)
-        SLOW(nextafter) SLOW(hypot) SLOW(norm3d) SLOW(norm4d) SLOW(norm) SLOW(rhypot) SLOW(rnorm3d)
-            SLOW(rnorm4d) SLOW(rnorm) SLOW(jn) SLOW(yn) SLOW(cyl_bessel_i0) SLOW(cyl_bessel_i1)};
+            FAST(normcdfinv) FAST(powi) FAST(ldexp){"scalbn", exact_ldexp, fast_ldexp, fast_ldexpl},
+    FAST(ilogb) FAST(logb) FAST(norm3d) FAST(norm4d) FAST(norm) FAST(rhypot) FAST(rnorm3d)
+        FAST(rnorm4d) FAST(rnorm) FAST(jn) FAST(yn) FAST_FLOAT(cyl_bessel_i0)
+            FAST_FLOAT(cyl_bessel_i1) SLOW(sincos) SLOW(sincospi) SLOW(remquo) SLOW(frexp)
+                SLOW(modf) SLOW(nextafter)};
 
 const struct reference *reference_find(const char *name) {
   for (size_t k = 0; k < sizeof REFERENCES / sizeof *REFERENCES; k++)
