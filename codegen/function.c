@@ -21,12 +21,14 @@ static bool plan_registers(struct lower *l) {
     FOR_EACH_INST (f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
       if (!l->selection[i.index].wanted) continue;
+      l->inst = i; /* the place of an error */
       parts += part_list(l, inst->type).count;
       for (uint32_t k = 0; k < inst->operand_count; k++) {
         struct nvm_value v = inst_operand(f, inst, k);
         if (value_kind(v) == VALUE_CONST) part_list(l, value_type(f, v));
       }
     }
+  l->inst = (struct nvm_inst_id){0};
   l->inst_regs = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->inst_regs);
   l->arg_regs = arena_alloc(&l->function_arena, (function_arg_count(f) + 1) * sizeof *l->arg_regs);
   if (!l->inst_regs || !l->arg_regs) return false;
@@ -180,7 +182,7 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   l->regs.count = l->regs.capacity = 0;
   l->zero_above.data = NULL;
   l->zero_above.count = l->zero_above.capacity = 0;
-  l->refused = false;
+  l->refused = l->too_large = false;
   l->wide_products = NULL;
   l->switch_labels = NULL;
   l->ftz = l->target->ftz || function_flushes_f32(f);
@@ -190,8 +192,11 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   if (!dominance_compute(&l->dominance, f, &l->function_arena) ||
       !loops_compute(&l->loops, f, &l->dominance, &l->function_arena) || !placement_plan(l))
     return false;
-  return frame_plan(l) && select_function(l) && plan_registers(l) && plan_labels(l) &&
-         phi_plan(l) && verbose_plan(l) && params_plan(l) &&
+  return frame_plan(l) && select_function(l) && plan_registers(l);
+}
+
+static bool plan_blocks(struct lower *l) {
+  return plan_labels(l) && phi_plan(l) && verbose_plan(l) && params_plan(l) &&
          (coalesce_function(l), placement_skip_jumps(l), !l->function_arena.failed);
 }
 
@@ -201,7 +206,8 @@ enum nvm_status function_lower(struct lower *l, struct nvm_function *f) {
   if (!legalize_function(f, optimizes) ||
       (optimizes && !legalize_loaded_bytes(f, &l->function_arena)) || !begin_function(l, f, &pf))
     return NVM_OUT_OF_MEMORY;
-  const bool *rolled = find_rolled_loops(l);
+  if (l->too_large) return NVM_REFUSED;
+  const bool *rolled = plan_blocks(l) ? find_rolled_loops(l) : NULL;
   if (!rolled) return NVM_OUT_OF_MEMORY;
   for (uint32_t k = 0; k < l->layout_count; k++) {
     struct nvm_block b = l->layout[k];

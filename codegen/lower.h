@@ -117,8 +117,9 @@ struct lower {
   struct wide_product *wide_products; /* address.c */
   uint32_t *switch_labels;            /* switch.c */
 
-  bool ftz;                        /* f32 denormals are flushed in this function */
-  bool refused;                    /* an error in this function was reported, */
+  bool ftz;       /* f32 denormals are flushed in this function */
+  bool too_large; /* a value of this function has too many parts: nothing is lowered */
+  bool refused;   /* an error in this function was reported, */
   struct nvm_inst_id refused_inst; /* the last one at this instruction */
 };
 

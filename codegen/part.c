@@ -62,7 +62,7 @@ static bool push_elements(struct lower *l, struct nvm_type type, uint64_t offset
 }
 
 static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
-  if (l->new_parts.count > PART_MAX || offset > UINT32_MAX) return false;
+  if (l->new_parts.count >= PART_MAX || offset > UINT32_MAX) return false;
   const struct type_table *t = &l->module->types;
   const struct type_info *info = type_info(t, type);
   switch ((enum type_kind)info->kind) {
@@ -112,7 +112,9 @@ struct part_list part_measure(struct lower *l, struct nvm_type type) {
   }
   l->new_parts.count = 0;
   if (!push_type(l, type, 0)) {
-    report_refuse(l, "a first-class value of more than 65536 scalars", "pass it through memory");
+    if (!l->too_large)
+      report_refuse(l, "a first-class value of more than 65536 scalars", "pass it through memory");
+    l->too_large = true;
     return no_parts();
   }
   struct part_list list = no_parts();

@@ -6,6 +6,8 @@
 #include "codegen/value.h"
 #include "ir/evalint.h"
 
+#include <assert.h>
+
 /* --- registers -------------------------------------------------------------------------------- */
 
 /* Registers for all parts of a type; returns their index in l->regs. */
@@ -155,6 +157,7 @@ static bool is_local_value(struct nvm_value v) {
 
 static struct ptx_reg local_reg(struct lower *l, struct nvm_value v, uint32_t k) {
   uint32_t index = value_index(v);
+  assert(k == 0 || k < part_list(l, value_type(l->f, v)).count);
   if (value_kind(v) == VALUE_INST) return value_result(l, (struct nvm_inst_id){index})[k];
   return registers_of(l, &l->arg_regs[index], function_arg_type(l->f, index))[k];
 }
