@@ -69,7 +69,9 @@ static bool read_kind(struct reader *r, const struct bits_record *s, uint32_t *k
     a.type = bctypes_get(r, number);
     ok = a.type.index != 0;
   } else if (stored == STORED_RANGE || stored == STORED_RANGES) {
-    ok = a.payload == ATTR_TEXT && bcattrs_text_ranges(r, &a, s, k, stored == STORED_RANGES);
+    bool several = stored == STORED_RANGES;
+    ok = id == (several ? ATTR_INITIALIZES : ATTR_RANGE) &&
+         bcattrs_text_ranges(r, &a, s, k, several);
     if (!ok) return reader_fail(r, "a range of an attribute is malformed");
   } else {
     ok = read_plain(r, &a, number);

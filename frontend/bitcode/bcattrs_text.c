@@ -130,7 +130,9 @@ static bool put_number(struct reader *r, struct textbuf *b, uint32_t id, uint64_
 bool bcattrs_text_number(struct reader *r, struct nvm_attr *a, uint64_t number) {
   struct textbuf b;
   textbuf_init(&b, &r->p.scratch);
-  if (!put_number(r, &b, a->id, number)) return reader_unsupported(r, attr_table[a->id].keyword);
+  bool may_be_empty = a->id == ATTR_UWTABLE || a->id == ATTR_DEAD_ON_RETURN;
+  if (!put_number(r, &b, a->id, number) || (b.length == 0 && !may_be_empty))
+    return reader_unsupported(r, attr_table[a->id].keyword);
   set_text(r, a, &b);
   return true;
 }
@@ -171,7 +173,7 @@ bool bcattrs_text_ranges(struct reader *r, struct nvm_attr *a, const struct bits
   uint64_t count = 1, width;
   struct textbuf b;
   textbuf_init(&b, &r->p.scratch);
-  if ((several && !take(s, k, &count)) || !take(s, k, &width)) return false;
+  if ((several && !take(s, k, &count)) || !take(s, k, &width) || count == 0) return false;
   if (!several) textbuf_format(&b, "i%U ", width);
   for (uint64_t i = 0; i < count; i++) {
     if (several) textbuf_puts(&b, i ? ", (" : "(");

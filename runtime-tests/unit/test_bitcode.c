@@ -128,6 +128,33 @@ static void align_attribute_of_variable(void **state) {
   assert_null(strstr(x->text, "#0"));
 }
 
+/* Attributes that are stored in the way of another kind, or without their values: their text could
+ * not be read again. */
+static void attributes_without_text(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t stored, kind;
+    const char *message;
+  } cases[] = {
+      {8, 51, "invalid bitcode: a range of an attribute is malformed"}, /* ranges of allocsize */
+      {8, 94, "invalid bitcode: a range of an attribute is malformed"}, /* initializes: no range */
+      {7, 94, "invalid bitcode: a range of an attribute is malformed"}, /* one range */
+      {1, 87, "unsupported in bitcode: nofpclass"},                     /* no class */
+      {0, 87, "unsupported in bitcode: nofpclass"},
+      {0, 33, ""}, /* uwtable */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct writer w;
+    uint64_t module = open_module(&w), at = open_types(&w);
+    close_inner(&w, at);
+    at = open_inner(&w, 10);
+    if (cases[i].stored == 0) RECORD(&w, 3, 1, UINT32_MAX, 0, cases[i].kind);
+    else RECORD(&w, 3, 1, UINT32_MAX, cases[i].stored, cases[i].kind, 0);
+    close_inner(&w, at);
+    assert_string_equal(read_module(&w, module)->message, cases[i].message);
+  }
+}
+
 /* A variable whose type is that of its address, an aggregate of later constants, a cycle. */
 static void variables(void **state) {
   (void)state;
@@ -535,6 +562,7 @@ int main(void) {
       cmocka_unit_test(byval_without_type),
       cmocka_unit_test(comdat_names),
       cmocka_unit_test(align_attribute_of_variable),
+      cmocka_unit_test(attributes_without_text),
       cmocka_unit_test(variables),
       cmocka_unit_test(written_out_too_long),
       cmocka_unit_test(damaged_everywhere),
