@@ -155,6 +155,72 @@ static void attributes_without_text(void **state) {
   }
 }
 
+/* declare void @f(i32*) with one attribute of the function (index UINT32_MAX), the result (0) or the
+ * parameter (1). `values` follow its kind. */
+static const struct result *read_with_attribute(uint64_t index, uint64_t stored, uint64_t kind,
+                                                const uint64_t *values, uint32_t count) {
+  struct writer w;
+  uint64_t module = open_module(&w), at = open_types(&w);
+  uint64_t group[10] = {1, index, stored, kind};
+  memcpy(group + 4, values, count * sizeof *values);
+  RECORD(&w, 8, 0, 0);     /* 3: i32* */
+  RECORD(&w, 21, 0, 1, 3); /* 4: void (i32*) */
+  EMPTY(&w, 16);           /* 5: metadata */
+  EMPTY(&w, 22);           /* 6: token */
+  close_inner(&w, at);
+  at = open_inner(&w, 10);
+  put_record(&w, WIDTH, 3, group, 4 + count);
+  close_inner(&w, at);
+  at = open_inner(&w, 9);
+  RECORD(&w, 2, 1);
+  close_inner(&w, at);
+  RECORD(&w, 8, 4, 0, 1, 0, 1, 0, 0, 0);
+  at = open_inner(&w, NAMES);
+  put_name(&w, 1, 0, "f");
+  close_inner(&w, at);
+  return read_module(&w, module);
+}
+
+/* Each kind of attribute in each way of storing it: what is accepted is printed, and the text is
+ * read as the same. */
+static void attributes_of_all_kinds(void **state) {
+  (void)state;
+  static const uint64_t numbers[] = {
+      0, 1, 2, 3, 4, 5, 6, 8, 255, UINT32_MAX, 1ull << 32, 3ull << 32, 1ull << 56, UINT64_MAX};
+  enum { NUMBERS = sizeof numbers / sizeof *numbers, WAYS = 9, PLACES = 3, KINDS = 110 };
+  static const struct {
+    uint64_t stored, values[4]; /* the number replaces a 99 */
+    uint32_t count;
+  } ways[WAYS] = {{0, {0}, 0},
+                  {1, {99}, 1},
+                  {5, {0}, 0},
+                  {6, {99}, 1},
+                  {7, {32, 99, 7}, 3},
+                  {7, {99, 2, 4}, 3},
+                  {8, {99, 64, 0, 2}, 4},
+                  {8, {1, 99, 0, 2}, 4},
+                  {8, {1, 64, 99, 8}, 4}};
+  uint32_t accepted = 0;
+  for (uint64_t trial = 0; trial < KINDS * WAYS * NUMBERS * PLACES; trial++) {
+    uint64_t kind = trial / (WAYS * NUMBERS * PLACES) + 1, values[4];
+    size_t way = trial / (NUMBERS * PLACES) % WAYS;
+    static const uint64_t places[PLACES] = {UINT32_MAX, 0, 1};
+    for (int k = 0; k < 4; k++)
+      values[k] =
+          ways[way].values[k] == 99 ? numbers[trial / PLACES % NUMBERS] : ways[way].values[k];
+    const struct result *x = read_with_attribute(places[trial % PLACES], ways[way].stored, kind,
+                                                 values, ways[way].count);
+    if (x->message[0]) continue;
+    accepted++;
+    struct result again;
+    read_bytes(&again, (const unsigned char *)x->text, strlen(x->text));
+    if (again.message[0]) print_message("kind %d: %s\n%s", (int)kind, again.message, x->text);
+    assert_string_equal(again.message, "");
+    assert_string_equal(again.text, x->text);
+  }
+  assert_true(accepted > 500);
+}
+
 /* A variable whose type is that of its address, an aggregate of later constants, a cycle. */
 static void variables(void **state) {
   (void)state;
@@ -563,6 +629,7 @@ int main(void) {
       cmocka_unit_test(comdat_names),
       cmocka_unit_test(align_attribute_of_variable),
       cmocka_unit_test(attributes_without_text),
+      cmocka_unit_test(attributes_of_all_kinds),
       cmocka_unit_test(variables),
       cmocka_unit_test(written_out_too_long),
       cmocka_unit_test(damaged_everywhere),
