@@ -155,8 +155,8 @@ static void attributes_without_text(void **state) {
   }
 }
 
-/* declare void @f(i32*) with one attribute of the function (index UINT32_MAX), the result (0) or the
- * parameter (1). `values` follow its kind. */
+/* declare void @f(i32*) with one attribute of the function (index UINT32_MAX), the result (0) or
+ * the parameter (1). `values` follow its kind. */
 static const struct result *read_with_attribute(uint64_t index, uint64_t stored, uint64_t kind,
                                                 const uint64_t *values, uint32_t count) {
   struct writer w;
