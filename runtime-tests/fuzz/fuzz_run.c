@@ -80,7 +80,7 @@ static bool is_open(const struct nvm_module *m, const struct nvm_function *f,
     int kind = constant_info(&m->constants, v)->kind;
     if (kind == CONST_UNDEF || kind == CONST_EXPR) return true;
   }
-  /* So may the bits. */
+  /* The bits of a NaN are not determined. */
   if (in->op == OP_BITCAST && type_is_int_or_vector(&m->types, in->type) &&
       type_is_float_or_vector(&m->types, value_type(f, inst_operand(f, in, 0))))
     return true;

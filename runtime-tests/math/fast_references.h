@@ -65,9 +65,12 @@ static NUMBER M(fast_ilogb)(const NUMBER *x, long n) {
   return M(ilogb)(x[0]);
 }
 
-/* The squares neither overflow nor underflow: NUMBER has a wider range. */
+/* The squares neither overflow nor underflow: NUMBER has a wider range. An infinite number decides,
+ * even next to a NaN. */
 static NUMBER M(root_of_squares)(const NUMBER *x, long count) {
   NUMBER sum = 0;
+  for (long k = 0; k < count; k++)
+    if (isinf(x[k])) return INFINITY;
   for (long k = 0; k < count; k++) sum += x[k] * x[k];
   return M(sqrt)(sum);
 }

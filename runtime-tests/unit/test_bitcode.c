@@ -128,8 +128,8 @@ static void align_attribute_of_variable(void **state) {
   assert_null(strstr(x->text, "#0"));
 }
 
-/* Attributes that are stored in the way of another kind, or without their values: their text could
- * not be read again. */
+/* Attributes that are encoded as another kind, or without their values: their text could not be
+ * read again. */
 static void attributes_without_text(void **state) {
   (void)state;
   static const struct {
@@ -181,8 +181,8 @@ static const struct result *read_with_attribute(uint64_t index, uint64_t stored,
   return read_module(&w, module);
 }
 
-/* Each kind of attribute in each way of storing it: what is accepted is printed, and the text is
- * read as the same. */
+/* Each kind of attribute in each encoding: what is accepted is printed, and the text is read as the
+ * same. */
 static void attributes_of_all_kinds(void **state) {
   (void)state;
   static const uint64_t numbers[] = {
