@@ -323,16 +323,14 @@ static void emit_text(struct asm_call *c, struct nvm_text text) {
 }
 
 static bool expand_template(struct asm_call *c, struct nvm_text *text) {
-  enum { QUOTED_BYTES = 16 };
   struct lower *l = c->l;
   if (asm_template_expand(&l->function_arena, module_text(l->module, c->assembly->str), c->operands,
                           c->count, l->inst.index, text))
     return text->bytes != NULL;
   struct textbuf detail;
   textbuf_init(&detail, &l->function_arena);
-  size_t quoted = text->length < QUOTED_BYTES ? text->length : QUOTED_BYTES;
-  textbuf_format(&detail, "'%t' refers to no operand, or has a modifier that PTX does not have%c",
-                 (struct nvm_text){text->bytes, quoted}, 0);
+  asm_template_describe(*text, &detail);
+  textbuf_char(&detail, '\0');
   return refuse(c, detail.bytes ? detail.bytes : "");
 }
 

@@ -167,8 +167,8 @@ static bool refuse_read_only(const struct atomic *a) {
   return is_read_only(a);
 }
 
-/* `ld.acquire.sys.global.b32 to, [at]` or st; in the thread's own frame, and from memory that
- * is never written, without an ordering. */
+/* `ld.acquire.sys.global.b32 to, [at]` or st; from memory that is never written without an
+ * ordering. */
 static void emit_plain(const struct atomic *a, bool load, uint16_t order,
                        struct ptx_operand value) {
   struct lower *l = a->l;
@@ -182,8 +182,7 @@ static void emit_plain(const struct atomic *a, bool load, uint16_t order,
       emit_mods(PTX_MODS(ordered ? order : PTX_MOD_VOLATILE,
                          ordered && scope == PTX_MOD_NONE ? PTX_MOD_GPU : scope, a->at.space, type),
                 4);
-  if (a->at.space == PTX_MOD_LOCAL || is_read_only(a))
-    mods = emit_mods(PTX_MODS(a->at.space, type), 2);
+  if (is_read_only(a)) mods = emit_mods(PTX_MODS(a->at.space, type), 2);
   if (load) emit2(l, PTX_LD, mods.words, value, a->at.at);
   else emit2(l, PTX_ST, mods.words, a->at.at, value);
 }
@@ -201,6 +200,11 @@ static void warn_if_misaligned(const struct atomic *a, struct nvm_type type,
   report_warn(l, DIAG_MISALIGNED_ATOMIC, (struct nvm_text){b.bytes, b.length});
 }
 
+/* The access of memory that only this thread sees: plain, as wide as its alignment allows. */
+static struct memory_access local_access(struct memory_access how) {
+  return (struct memory_access){.align_log2 = how.align_log2};
+}
+
 static bool atomic_init(struct atomic *a, struct lower *l, struct nvm_value pointer,
                         struct nvm_type type, struct memory_access how) {
   struct part_list parts = part_list(l, type);
@@ -215,8 +219,13 @@ static bool atomic_init(struct atomic *a, struct lower *l, struct nvm_value poin
 
 void atomic_lower_load(struct lower *l, const struct nvm_inst *i) {
   struct atomic a;
-  if (!atomic_init(&a, l, inst_operand(l->f, i, 0), i->type, memory_access_unpack(i->aux))) return;
+  struct memory_access how = memory_access_unpack(i->aux);
+  if (!atomic_init(&a, l, inst_operand(l->f, i, 0), i->type, how)) return;
   const struct ptx_reg *to = value_result(l, l->inst);
+  if (a.at.space == PTX_MOD_LOCAL) {
+    memory_load_parts(l, i->type, to, a.at, local_access(how));
+    return;
+  }
   bool is_bool = a.part.kind == PART_I1, wide = part_list(l, i->type).count == 2;
   struct ptx_operand raw = ptx_r(is_bool ? emit_temp(l, PTX_B16)
                                  : wide  ? emit_temp(l, PTX_B128)
@@ -234,6 +243,10 @@ void atomic_lower_store(struct lower *l, const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   if (!atomic_init(&a, l, inst_operand(l->f, i, 1), value_type(l->f, v), how)) return;
   if (refuse_read_only(&a)) return;
+  if (a.at.space == PTX_MOD_LOCAL) {
+    memory_store_parts(l, value_type(l->f, v), value_operands(l, v), a.at, local_access(how));
+    return;
+  }
   struct ptx_operand value = value_operand(l, v, 0);
   if (part_list(l, value_type(l->f, v)).count == 2) {
     struct ptx_operand high = emit_in_reg(l, value_operand(l, v, 1), &part_i64);
@@ -517,12 +530,13 @@ static bool needs_word(const struct lower *l, const struct part *p) {
 }
 
 /* In the thread's own frame. `expected` is cmpxchg's operand, or NULL. */
-static void update_local(const struct atomic *a, struct nvm_type type, const struct update *u,
-                         const struct ptx_operand *expected) {
+static void update_local(const struct atomic *a, const struct nvm_inst *i, struct nvm_type type,
+                         const struct update *u, const struct ptx_operand *expected) {
   struct lower *l = a->l;
   const struct object lane = {&a->part, u->bits};
   struct ptx_operand value[MAX_UPDATE_PARTS], same = {0};
-  memory_load_parts(l, type, value_result(l, l->inst), a->at, (struct memory_access){0});
+  struct memory_access how = local_access(memory_access_unpack(i->aux));
+  memory_load_parts(l, type, value_result(l, l->inst), a->at, how);
   if (expected) {
     same = int_compare(l, ICMP_EQ, u->bits, &a->part, u->to, expected);
     for (uint32_t k = 0; k < u->count; k++) value[k] = ptx_r(emit_new_reg(l, &a->part));
@@ -530,7 +544,7 @@ static void update_local(const struct atomic *a, struct nvm_type type, const str
   } else {
     emit_new_values(a, u, value);
   }
-  memory_store_parts(l, type, value, a->at, (struct memory_access){0});
+  memory_store_parts(l, type, value, a->at, how);
   if (expected) emit_copy(l, u->to[u->count].reg, same);
 }
 
@@ -564,7 +578,7 @@ void atomic_lower_rmw(struct lower *l, const struct nvm_inst *i) {
   struct update u;
   if (!describe(l, i, 1, &a, &u)) return;
   if (a.at.space == PTX_MOD_LOCAL) {
-    update_local(&a, i->type, &u, NULL);
+    update_local(&a, i, i->type, &u, NULL);
     return;
   }
   struct native_atom native = native_atom(l, &a.part, u.op);
@@ -626,7 +640,7 @@ void atomic_lower_cmpxchg(struct lower *l, const struct nvm_inst *i) {
   struct ptx_operand expected[2] = {value_operand(l, c, 0)};
   if (u.count == 2) expected[1] = value_operand(l, c, 1);
   if (a.at.space == PTX_MOD_LOCAL) {
-    update_local(&a, value_type(l->f, c), &u, expected);
+    update_local(&a, i, value_type(l->f, c), &u, expected);
     return;
   }
   struct ptx_operand next[2] = {u.v[0], u.v[u.count - 1]};

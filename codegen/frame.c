@@ -309,33 +309,38 @@ struct ptx_reg frame_pointer(struct lower *l, uint64_t offset, uint32_t address_
 
 enum { MAX_ALLOCA_ALIGN = 1 << 23 }; /* of PTX's alloca */
 
-/* PTX's alloca moves the stack pointer; its alignment must be constant. */
+/* The size of `i` elements of `each` bytes, as a number of `bits`. */
+static struct ptx_operand dynamic_bytes(struct lower *l, const struct nvm_inst *i, uint64_t each,
+                                        uint32_t bits) {
+  if (i->operand_count == 0) return ptx_i((int64_t)each);
+  struct nvm_value count = inst_operand(l->f, i, 0);
+  struct part p = *part_at(part_list(l, value_type(l->f, count)), 0);
+  struct ptx_operand n = emit_zext(l, value_operand(l, count, 0), &p, bits);
+  if (n.kind != PTX_OPERAND_REG) return ptx_i((int64_t)((uint64_t)n.imm * each));
+  struct ptx_operand factor = ptx_i((int64_t)each);
+  struct ptx_reg product = emit_temp(l, bits == 64 ? PTX_B64 : PTX_B32);
+  emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_LO, mod_unsigned(bits)), ptx_r(product),
+        emit_narrow(l, n, p.container, bits), factor);
+  return ptx_r(product);
+}
+
+/* PTX's alloca moves the stack pointer; its alignment must be constant. Sizes and addresses have
+ * the width of the pointer. */
 static void lower_dynamic_alloca(struct lower *l, const struct nvm_inst *i, struct ptx_reg to) {
   struct nvm_type type = {i->aux};
   uint64_t each = layout_alloc_size(&l->module->layout, &l->module->types, type);
-  uint32_t align = alloca_align(l->f, i);
-  struct ptx_operand bytes = ptx_i((int64_t)each);
+  uint32_t align = alloca_align(l->f, i), bits = ptx_reg_class(to) == PTX_B64 ? 64 : 32;
   if (align > MAX_ALLOCA_ALIGN) {
     report_refuse(l, "an alloca of a size known at run time with this alignment",
                   "the largest of PTX is 8388608");
     return;
   }
-  if (i->operand_count) {
-    struct nvm_value count = inst_operand(l->f, i, 0);
-    struct part p = *part_at(part_list(l, value_type(l->f, count)), 0);
-    struct ptx_operand n = emit_zext(l, value_operand(l, count, 0), &p, 64);
-    struct ptx_reg product = emit_temp(l, PTX_B64);
-    if (n.kind != PTX_OPERAND_REG) bytes = ptx_i((int64_t)((uint64_t)n.imm * each));
-    else {
-      emit3(l, PTX_MUL, PTX_MODS(PTX_MOD_LO, PTX_MOD_U64), ptx_r(product), n, ptx_i((int64_t)each));
-      bytes = ptx_r(product);
-    }
-  }
-  struct ptx_reg local = emit_temp(l, PTX_B64);
-  emit3(l, PTX_ALLOCA, PTX_MODS(PTX_MOD_U64), ptx_r(local), bytes, ptx_i(align));
+  struct ptx_operand bytes = dynamic_bytes(l, i, each, bits);
+  struct ptx_reg local = emit_temp(l, ptx_reg_class(to));
+  emit3(l, PTX_ALLOCA, PTX_MODS(mod_unsigned(bits)), ptx_r(local), bytes, ptx_i(align));
   if (mod_space(type_info(&l->module->types, i->type)->width) == PTX_MOD_LOCAL)
     emit_copy(l, to, ptx_r(local));
-  else emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, PTX_MOD_U64), ptx_r(to), ptx_r(local));
+  else emit2(l, PTX_CVTA, PTX_MODS(PTX_MOD_LOCAL, mod_unsigned(bits)), ptx_r(to), ptx_r(local));
 }
 
 void frame_lower_alloca(struct lower *l, const struct nvm_inst *i) {

@@ -20,7 +20,7 @@ static bool is_pair_element(const struct type_table *t, struct nvm_type e, enum 
 }
 
 static bool push_part(struct lower *l, struct part p) {
-  return VEC_PUSH(&l->arena, &l->new_parts, p);
+  return l->new_parts.count < PART_MAX && VEC_PUSH(&l->arena, &l->new_parts, p);
 }
 
 /* An integer, in the register that the target promotes it to, or in two halves. */
@@ -62,7 +62,7 @@ static bool push_elements(struct lower *l, struct nvm_type type, uint64_t offset
 }
 
 static bool push_type(struct lower *l, struct nvm_type type, uint64_t offset) {
-  if (l->new_parts.count >= PART_MAX || offset > UINT32_MAX) return false;
+  if (offset > UINT32_MAX) return false;
   const struct type_table *t = &l->module->types;
   const struct type_info *info = type_info(t, type);
   switch ((enum type_kind)info->kind) {

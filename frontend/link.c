@@ -17,6 +17,7 @@
 #include "frontend/link.h"
 
 #include "frontend/link_map.h"
+#include "ir/intrinsic.h"
 #include "ir/module_flags.h"
 #include "target/datalayout.h"
 
@@ -295,16 +296,26 @@ static bool is_other_overload(struct linker *l, struct nvm_value ours, struct nv
          !type_equal(f->type, link_type(l, g->type));
 }
 
-/* A new symbol of `into` for `v`. If the name is taken, the local one of the two symbols gets
- * another name, or the new one if none is local (see is_other_overload()). */
-static struct nvm_value add_symbol(struct linker *l, struct nvm_value v) {
+/* The declaration of `into` for `v`, whose name another overload has; if none, its free name. */
+static struct nvm_value find_overload(struct linker *l, struct nvm_value v, struct nvm_str *name) {
+  const struct nvm_function *g = module_function(l->from, v);
+  struct nvm_value found =
+      intrinsic_find_name(l->into, (enum intrinsic_id)g->intrinsic,
+                          module_text(l->from, g->symbol.name), link_type(l, g->type), name);
+  if (value_is_none(found) && name->index == 0) l->failed = true;
+  return found;
+}
+
+/* A new symbol of `into` for `v`, with its name if `name` is none; a local symbol of that name is
+ * renamed. */
+static struct nvm_value add_symbol(struct linker *l, struct nvm_value v, struct nvm_str name) {
   struct nvm_module *m = l->into;
   const struct symbol *s = module_symbol(l->from, v);
-  struct nvm_str name = link_string(l, s->name);
+  if (name.index == 0) name = link_string(l, s->name);
   struct nvm_value holder = name.index ? module_find_symbol(m, name) : VALUE_NULL;
-  if (!value_is_none(holder)) {
+  if (!value_is_none(holder)) { /* one of them is local and is renamed */
     struct nvm_str other = link_free_name(l, s->name, false);
-    if (is_local(s) || !is_local(module_symbol(m, holder))) name = other;
+    if (is_local(s)) name = other;
     else if (!module_rename_symbol(m, holder, other)) l->failed = true;
   }
   struct nvm_value made =
@@ -371,8 +382,10 @@ struct nvm_value link_symbol(struct linker *l, struct nvm_value v) {
   if (!value_is_none(*known) || value_index(v) == 0) return *known;
   const struct symbol *s = module_symbol(l->from, v);
   struct nvm_value ours = met_symbol(l, s);
-  bool is_new = value_is_none(ours) || is_other_overload(l, ours, v);
-  *known = is_new ? add_symbol(l, v) : ours;
+  struct nvm_str name = {0};
+  if (is_other_overload(l, ours, v)) ours = find_overload(l, v, &name);
+  bool is_new = value_is_none(ours);
+  *known = is_new ? add_symbol(l, v, name) : ours;
   if (value_is_none(*known)) return VALUE_NULL;
   if (is_new) {
     begin_symbol(l, *known, v);

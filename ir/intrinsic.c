@@ -506,23 +506,39 @@ static struct nvm_value add_declaration(struct nvm_module *m, enum intrinsic_id 
   return v;
 }
 
+struct nvm_value intrinsic_find_name(struct nvm_module *m, enum intrinsic_id id,
+                                     struct nvm_text wanted, struct nvm_type type,
+                                     struct nvm_str *name) {
+  enum { TRIES = 16 };
+  struct textbuf b;
+  textbuf_init(&b, &m->arena);
+  textbuf_text(&b, wanted);
+  for (uint32_t n = 1; !m->arena.failed; n++) {
+    *name = strtab_intern(&m->strings, b.bytes, b.length);
+    struct nvm_value v = module_find_symbol(m, *name);
+    if (value_is_none(v)) return VALUE_NULL;
+    const struct nvm_function *f = value_kind(v) == VALUE_FUNCTION ? module_function(m, v) : NULL;
+    if (f && f->intrinsic == id && type_equal(f->type, type)) return v;
+    if (intrinsic_table[id].overloads == 0) break; /* its name has no suffix */
+    b.length = wanted.length;
+    /* After some tries a number that is hardly in use, so that the search ends soon. */
+    textbuf_format(&b, ".%u", n < TRIES ? n : n + m->functions.count);
+  }
+  *name = (struct nvm_str){0};
+  return VALUE_NULL;
+}
+
 struct nvm_value intrinsic_declare(struct nvm_module *m, enum intrinsic_id id,
                                    const struct nvm_type *overloads, uint32_t count,
                                    struct nvm_type type) {
-  struct textbuf name;
-  textbuf_init(&name, &m->arena);
-  textbuf_puts(&name, intrinsic_table[id].name);
-  for (uint32_t k = 0; k < count; k++) put_overload(&m->types, overloads[k], &name);
-  size_t fitting = name.length;
-  for (uint32_t n = 1;; n++) {
-    if (m->arena.failed) return VALUE_NULL;
-    struct nvm_str str = strtab_intern(&m->strings, name.bytes, name.length);
-    struct nvm_value v = module_find_symbol(m, str);
-    if (value_is_none(v)) return add_declaration(m, id, str, type);
-    const struct nvm_function *f = value_kind(v) == VALUE_FUNCTION ? module_function(m, v) : NULL;
-    if (f && type_equal(f->type, type)) return v;
-    if (!f || f->intrinsic != id || count == 0) return VALUE_NULL;
-    name.length = fitting;
-    textbuf_format(&name, ".%u", n);
-  }
+  struct textbuf b;
+  struct nvm_str name;
+  textbuf_init(&b, &m->arena);
+  textbuf_puts(&b, intrinsic_table[id].name);
+  for (uint32_t k = 0; k < count; k++) put_overload(&m->types, overloads[k], &b);
+  if (m->arena.failed) return VALUE_NULL;
+  struct nvm_text wanted = {b.bytes, b.length};
+  struct nvm_value known = intrinsic_find_name(m, id, wanted, type, &name);
+  bool is_free = value_is_none(known) && name.index;
+  return is_free ? add_declaration(m, id, name, type) : known;
 }

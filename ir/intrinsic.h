@@ -45,10 +45,17 @@ bool intrinsic_check_type(const struct type_table *t, enum intrinsic_id id, stru
                           struct textbuf *why);
 
 struct nvm_module;
+/* The declaration of an intrinsic with the function type `type` and the name `wanted`, or that name
+ * and a number: a declaration whose suffix does not fit its type can have the name. VALUE_NULL if
+ * there is none; *name is then the first free name, or no name: out of memory, or the intrinsic has
+ * no overloads and another symbol has its name. */
+struct nvm_value intrinsic_find_name(struct nvm_module *m, enum intrinsic_id id,
+                                     struct nvm_text wanted, struct nvm_type type,
+                                     struct nvm_str *name);
+
 /* The declaration of an intrinsic for these overloads (llvm.memcpy.p0.p1.i64), created if the
- * module has none. `type` is the function type. If a declaration of the intrinsic has the name but
- * another type (a producer's suffix that does not fit), a number is added to the name. VALUE_NULL
- * when out of memory, or if another symbol has the name. */
+ * module has none; see intrinsic_find_name(). `type` is the function type. VALUE_NULL when out of
+ * memory, or if another symbol has the name. */
 struct nvm_value intrinsic_declare(struct nvm_module *m, enum intrinsic_id id,
                                    const struct nvm_type *overloads, uint32_t count,
                                    struct nvm_type type);

@@ -108,6 +108,12 @@ bool asm_template_expand(struct arena *arena, struct nvm_text template,
   return true;
 }
 
+void asm_template_describe(struct nvm_text rest, struct textbuf *out) {
+  enum { QUOTED_BYTES = 16 };
+  if (rest.length > QUOTED_BYTES) rest.length = QUOTED_BYTES;
+  textbuf_format(out, "'%t' refers to no operand, or has a modifier that PTX does not have", rest);
+}
+
 struct nvm_text asm_template_substitute(struct arena *arena, const struct ptx_function *f,
                                         struct nvm_text text, const struct asm_operand *operands,
                                         uint32_t count) {

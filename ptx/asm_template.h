@@ -19,6 +19,9 @@ bool asm_template_expand(struct arena *arena, struct nvm_text template,
                          const struct asm_operand *operands, uint32_t count, uint32_t uid,
                          struct nvm_text *out);
 
+/* What is wrong with a template: 'REST' refers to no operand …, at most 16 bytes of it. */
+void asm_template_describe(struct nvm_text rest, struct textbuf *out);
+
 /* The expanded text with the operands inserted, as PTX_RAW prints it; in `arena`. */
 struct nvm_text asm_template_substitute(struct arena *arena, const struct ptx_function *f,
                                         struct nvm_text text, const struct asm_operand *operands,

@@ -398,6 +398,9 @@ bool parse_function_begin(struct ptx_parser *p, bool is_entry, uint32_t name) {
   if (p->linkage == PTX_MOD_EXTERN) f->flags = PTX_FUNC_EXTERN;
   if (p->linkage == PTX_MOD_WEAK) f->flags = PTX_FUNC_WEAK;
   parse_declare_symbol(p, name);
+  struct ptx_name *n = &p->meaning.data[name];
+  if (is_entry) n->value = SYMBOL_ENTRY;
+  else if (n->value == SYMBOL_OTHER) n->value = SYMBOL_DECLARED;
   for (uint32_t i = 0; i < p->parameters.count; i++)
     if (p->parameters.data[i].space == PTX_MOD_REG)
       return parse_fail(p, "results in registers are not supported");
@@ -428,19 +431,39 @@ bool parse_function_end(struct ptx_parser *p, bool has_body) {
   struct ptx_function *f = p->f;
   f->is_declaration = !has_body;
   if ((!has_body && !take_parameters(p, f)) || !parse_close_scope(p)) return false;
-  if (has_body && !f->is_entry) p->meaning.data[p->function_name].value = 1;
+  struct ptx_name *n = &p->meaning.data[p->function_name];
+  if (has_body && n->value == SYMBOL_ALIAS)
+    return parse_fail_name(p, "'%t' is an alias", p->function_name);
+  if (has_body && !f->is_entry) n->value = f->flags & PTX_FUNC_WEAK ? SYMBOL_WEAK : SYMBOL_DEFINED;
   parse_resolve_aliases(p);
   p->f = NULL;
   return true;
 }
 
 bool parse_alias(struct ptx_parser *p, uint32_t name, uint32_t aliasee) {
+  struct ptx_name *n = &p->meaning.data[name];
+  if (n->kind != NAME_SYMBOL || n->value != SYMBOL_DECLARED)
+    return parse_fail_name(p, "'%t' is not declared as a device function without body", name);
+  n->value = SYMBOL_ALIAS;
+  struct ptx_pending_alias a = {name, aliasee, p->token, p->cursor, p->line};
+  return VEC_PUSH(&p->scratch, &p->pending, a) || parse_fail(p, "out of memory");
+}
+
+/* At the end of the module, where all definitions are known. Prototypes are not compared. */
+static bool resolve_aliases(struct ptx_parser *p) {
   struct ptx_module *m = p->module;
-  struct ptx_alias a = {parse_module_name(p, name), parse_module_name(p, aliasee)};
-  const struct ptx_name *n = &p->meaning.data[aliasee];
-  if (n->kind != NAME_SYMBOL || n->value == 0 || name == aliasee)
-    return parse_fail(p, ".alias requires a device function that is defined before it");
-  return VEC_PUSH(m->arena, &m->aliases, a) || parse_fail(p, "out of memory");
+  for (uint32_t i = 0; i < p->pending.count; i++) {
+    const struct ptx_pending_alias *a = &p->pending.data[i];
+    const struct ptx_name *n = &p->meaning.data[a->aliasee];
+    p->token = a->token, p->cursor = a->cursor, p->line = a->line;
+    bool defined = n->value == SYMBOL_DEFINED || n->value == SYMBOL_RESOLVED;
+    if (n->kind != NAME_SYMBOL || !defined)
+      return parse_fail_name(p, "aliasee '%t' is no device function that is defined", a->aliasee);
+    p->meaning.data[a->name].value = SYMBOL_RESOLVED;
+    struct ptx_alias made = {parse_module_name(p, a->name), parse_module_name(p, a->aliasee)};
+    if (!VEC_PUSH(m->arena, &m->aliases, made)) return parse_fail(p, "out of memory");
+  }
+  return true;
 }
 
 bool parse_prototype(struct ptx_parser *p, uint32_t name) {
@@ -482,7 +505,7 @@ enum nvm_status ptx_parse_module(struct nvm_text text, struct ptx_module *m,
   *error = (struct ptx_parse_error){0};
   bool good = parser_init(&p, text, m, T_MODULE);
   p.error = error;
-  good = good && ptxyyparse(&p) == 0 && !p.failed;
+  good = good && ptxyyparse(&p) == 0 && !p.failed && resolve_aliases(&p);
   bool failed = p.scratch.failed || m->arena->failed;
   arena_free(&p.scratch);
   if (failed) return NVM_OUT_OF_MEMORY;

@@ -11,8 +11,26 @@ enum name_kind {
   NAME_UNKNOWN,
   NAME_REG,     /* value: bits of a struct ptx_reg */
   NAME_LABEL,   /* value: label of the function */
-  NAME_SYMBOL,  /* a variable, parameter, prototype, or function (value: 1 if it has a body) */
+  NAME_SYMBOL,  /* a variable, parameter, function or prototype; value: enum symbol_state */
   NAME_SPECIAL, /* value: enum ptx_special */
+};
+
+/* What an alias needs to know of a symbol. */
+enum symbol_state {
+  SYMBOL_OTHER, /* no function */
+  SYMBOL_ENTRY,
+  SYMBOL_DECLARED, /* a device function: without body so far, */
+  SYMBOL_DEFINED,  /* with one, */
+  SYMBOL_WEAK,     /* with one that another module may replace, */
+  SYMBOL_ALIAS,    /* a second name of another one: resolve_aliases() has to look at it, */
+  SYMBOL_RESOLVED, /* or has */
+};
+
+/* `.alias name, aliasee;` and the place of the aliasee. */
+struct ptx_pending_alias {
+  uint32_t name, aliasee; /* index of names */
+  const char *token, *cursor;
+  uint32_t line;
 };
 
 struct ptx_name {
@@ -78,6 +96,7 @@ struct ptx_parser {
   uint32_t first_label;
   uint32_t first_operand; /* of the function, when parsing began */
   bool has_aliases;
+  VEC(struct ptx_pending_alias) pending; /* of the module */
   /* the instruction being read */
   uint16_t op;
   uint32_t op_line;

@@ -49,7 +49,7 @@ top:
 | PRAGMA STRING ';'
 | linkage SPACE { parse_variable_begin(p, (uint16_t)$2.number); } variable_words declarators ';'
 | function
-| ALIAS NAME ',' NAME ';' { CHECK(parse_alias(p, $2.number, $4.number)); }
+| ALIAS NAME ',' NAME { CHECK(parse_alias(p, $2.number, $4.number)); } ';'
 | ';'
 ;
 

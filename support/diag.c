@@ -108,6 +108,16 @@ static enum diag_severity severity_of(const struct diag_policy *p, enum diag_id 
   return error ? DIAG_ERROR : DIAG_WARNING;
 }
 
+/* Copies of an instruction, of an unrolled loop for example, have the same warnings. */
+static bool is_repeated_warning(const struct diag_sink *s, const struct diag *d) {
+  if (d->severity != DIAG_WARNING || s->list.count == 0) return false;
+  const struct diag *last = &s->list.data[s->list.count - 1];
+  return last->id == d->id && last->range.source == d->range.source &&
+         last->range.begin == d->range.begin && last->range.end == d->range.end &&
+         last->message.length == d->message.length &&
+         memcmp(last->message.bytes, d->message.bytes, d->message.length) == 0;
+}
+
 struct diag *diag_report(struct diag_sink *s, enum diag_id id, struct diag_range range,
                          const struct nvm_text *arguments, uint32_t count) {
   bool refusing = s->error_limit != 0 && s->error_count > s->error_limit, off;
@@ -120,7 +130,7 @@ struct diag *diag_report(struct diag_sink *s, enum diag_id id, struct diag_range
                    .message = render(s->arena, rows[id].message, arguments, count),
                    .function = text_of(""),
                    .hint = text_of("")};
-  return store(s, d);
+  return is_repeated_warning(s, &d) ? NULL : store(s, d);
 }
 
 void diag_suggest(const struct diag_sink *s, struct diag *d, const struct nearest *n) {

@@ -59,7 +59,8 @@ struct diag_sink {
 void diag_sink_init(struct diag_sink *s, struct arena *arena, uint32_t error_limit);
 
 /* Reports a diagnostic with the arguments for %0, %1 … of its row. Returns it (to add a hint or
- * function), or NULL if it was not stored. */
+ * function), or NULL if it was not stored: beyond the limit, turned off, or a warning like the one
+ * before it at the same place. */
 struct diag *diag_report(struct diag_sink *s, enum diag_id id, struct diag_range range,
                          const struct nvm_text *arguments, uint32_t count);
 

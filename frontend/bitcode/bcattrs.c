@@ -50,7 +50,7 @@ static bool read_plain(struct reader *r, struct nvm_attr *a, uint64_t number) {
     case ATTR_INT: a->number = number; break;
     case ATTR_STRING: return false;
   }
-  /* Text has no larger numbers. */
+  /* Text cannot express it. */
   if (number == UINT64_MAX) return reader_fail(r, "an attribute's number is too large");
   bool power = number && !(number & (number - 1)) && number <= UINT64_C(1) << 32;
   return a->id != ATTR_ALIGN || power || reader_fail(r, "an alignment is not a power of two");
@@ -71,7 +71,7 @@ static bool read_kind(struct reader *r, const struct bits_record *s, uint32_t *k
     a.type = bctypes_get(r, number);
     enum type_kind of = type_kind(&r->p.m->types, a.type);
     if (of == TY_LABEL || of == TY_METADATA)
-      return reader_fail(r, "an attribute has no type of values");
+      return reader_fail(r, "the type of an attribute is label or metadata");
     ok = a.type.index != 0;
   } else if (stored == STORED_RANGE || stored == STORED_RANGES) {
     bool several = stored == STORED_RANGES;

@@ -233,12 +233,25 @@ static const char *describe_error(struct ir_decoder *d, const struct ptx_parse_e
 
 static bool expand_template(struct ir_decoder *d, struct nvm_inst_id id,
                             const struct ptx_operand *operands, uint32_t count,
-                            struct nvm_text *text) {
+                            struct nvm_text *text, struct ptx_parse_error *error) {
   struct asm_operand *with_literals = decoder_alloc(&d->d, count * sizeof *with_literals);
   if (!with_literals && count) return false;
   for (uint32_t k = 0; k < count; k++) with_literals[k].operand = operands[k];
-  return asm_template_expand(d->pf.module->arena, *text, with_literals, count, id.index, text) &&
-         text->bytes;
+  struct nvm_text expanded;
+  if (asm_template_expand(d->pf.module->arena, *text, with_literals, count, id.index, &expanded)) {
+    *text = expanded;
+    return expanded.bytes != NULL;
+  }
+  struct textbuf b;
+  textbuf_init(&b, d->pf.module->arena);
+  asm_template_describe(expanded, &b);
+  error->message = (struct nvm_text){b.bytes, b.length};
+  error->line = error->column = 1;
+  for (const char *at = text->bytes; at < expanded.bytes; at++) {
+    error->column = *at == '\n' ? 1 : error->column + 1;
+    error->line += *at == '\n';
+  }
+  return false;
 }
 
 static void asm_snippet(struct ir_decoder *d, struct nvm_inst_id id, struct ir_snippet *s) {
@@ -254,7 +267,7 @@ static void asm_snippet(struct ir_decoder *d, struct nvm_inst_id id, struct ir_s
   struct ptx_parse_error error = {0};
   bool good = !asm_constraints_read(constraints, &all, &word) &&
               asm_operands(d, i, &all, s, operands) &&
-              expand_template(d, id, operands, all.count, &text);
+              expand_template(d, id, operands, all.count, &text, &error);
   if (good && !is_blank(text)) good = ptx_parse_inline(&d->pf, text, operands, all.count, &error);
   if (!good) s->regs = NULL;
   if (error.line) s->bad = describe_error(d, &error);
