@@ -50,12 +50,15 @@ struct worst {
 };
 
 /* Signatures with r for float or double. */
-#define SHAPES(S)                                                                           \
-  S(R_R, "r(r)")                                                                            \
-  S(R_RR, "r(rr)")                                                                          \
-  S(R_RRR, "r(rrr)")                                                                        \
-  S(R_RRRR, "r(rrrr)") S(R_RI, "r(ri)") S(R_IR, "r(ir)") S(I_R, "i(r)") S(R_R_OUT, "r(rR)") \
-      S(R_INT_OUT, "r(rI)") S(R_RR_INT_OUT, "r(rrI)") S(V_TWO_OUT, "v(rRR)") S(R_ARRAY, "r(iP)")
+#define SHAPES(S)                                                                    \
+  S(R_R, "r(r)")                                                                     \
+  S(R_RR, "r(rr)")                                                                   \
+  S(R_RRR, "r(rrr)")                                                                 \
+  S(R_RRRR, "r(rrrr)")                                                               \
+  S(R_RI, "r(ri)")                                                                   \
+  S(R_IR, "r(ir)")                                                                   \
+  S(I_R, "i(r)") S(R_R_OUT, "r(rR)") S(R_INT_OUT, "r(rI)") S(R_RR_INT_OUT, "r(rrI)") \
+      S(V_TWO_OUT, "v(rRR)") S(R_ARRAY, "r(iP)")
 #define ROW(name, text) name,
 enum shape { SHAPES(ROW) SHAPE_COUNT };
 #undef ROW
@@ -124,9 +127,11 @@ static double power_of_two(long exponent) {
   return u.number;
 }
 
+static long digits_of(const struct job *job) { return job->is_float ? FLT_MANT_DIG : DBL_MANT_DIG; }
+
 /* One ulp of a number of this magnitude. */
 static double ulp_of(const struct job *job, long exponent) {
-  long digits = job->is_float ? FLT_MANT_DIG : DBL_MANT_DIG;
+  long digits = digits_of(job);
   long least = job->is_float ? FLT_MIN_EXP : DBL_MIN_EXP;
   long most = job->is_float ? FLT_MAX_EXP : DBL_MAX_EXP;
   if (exponent < least) exponent = least;
@@ -179,12 +184,15 @@ static void note_wrong(struct worst *w, const struct point *p) {
   if (w->wrong++ == 0) w->at_wrong = *p;
 }
 
+/* What references take as n: nextafter has the digits of the type instead. */
+static long integer_argument(const struct job *job, const struct point *p) {
+  return strcmp(job->reference->name, "nextafter") == 0 ? digits_of(job) : p->n;
+}
+
 /* Compares with MPFR. */
 static void compare_exactly(struct job *job, const struct point *p, const struct values *got) {
   for (int k = 0; k < MAX_ARGUMENTS; k++) mpfr_set_d(job->in[k], p->x[k], MPFR_RNDN);
-  bool is_next = strncmp(job->reference->name, "nextafter", 9) == 0;
-  long n = is_next ? (job->is_float ? FLT_MANT_DIG : DBL_MANT_DIG) : p->n;
-  long integer = job->reference->exact(job->out, (const mpfr_t *)job->in, n);
+  long integer = job->reference->exact(job->out, (const mpfr_t *)job->in, integer_argument(job, p));
   if (job->has_integer_result && is_integer_wrong(job, got->n, integer))
     note_wrong(&job->worst[0], p);
   for (int k = 0; k < job->results; k++) {
@@ -204,40 +212,54 @@ static void compare_exactly(struct job *job, const struct point *p, const struct
   }
 }
 
-/* Whether a result is as infinite, or as much no number, as the fast reference. */
-static bool is_beyond(long double near, double got) {
-  return isnan(near) ? isnan(got) : isinf(got) && (near < 0) == (got < 0);
+/* Estimates beyond this are infinite in the type under test, estimates below are zero in it. */
+static long double largest(const struct job *job) {
+  return job->is_float ? 0x1.000001p128L : 0x1.0000000000001p1024L;
+}
+static long double least(const struct job *job) { return job->is_float ? 0x1p-155L : 0x1p-1080L; }
+
+/* Whether a fast reference shows that a result's error is no new worst. */
+static bool is_harmless(const struct job *job, const struct worst *worst, double x, double got,
+                        long double near) {
+  bool same_sign = signbit(got) == signbit(near);
+  if (isnan(near)) return isnan(got);
+  if (job->reference->is_fast_exact) return got == near && same_sign;
+  if (fabsl(near) > largest(job)) return isinf(got) && same_sign;
+  if (fabsl(near) < least(job)) return got == 0 && same_sign;
+  if (got == 0 && !same_sign) return false;
+  double miss = (double)fabsl(got - near), slack = job->is_float ? 0x1p-18 : 0x1p-7;
+  if (!counts_in_ulp(job, x)) return miss <= worst->absolute;
+  int exponent;
+  frexp((double)near, &exponent);
+  return miss <= ulp_of(job, exponent) * (worst->ulp - slack);
 }
 
-/* Whether the fast reference shows that the error is no new worst; slack is its own error. */
-static bool is_harmless(struct job *job, const struct point *p, const struct values *all) {
-  double miss, size, slack, got = all->y[0];
-  if (job->results == 0 && job->is_float) return all->n == job->reference->fast(p->x, p->n);
-  if (job->is_float) {
-    double near = job->reference->fast(p->x, p->n);
-    miss = fabs(got - near), size = near, slack = 0x1p-18;
-    if (fabs(near) > 0x1p130 || isnan(near)) return is_beyond(near, got);
-    if (fabs(near) < 0x1p-155) return got == 0 && near != 0 && (near < 0) == (signbit(got) != 0);
-  } else {
-    long double wide[MAX_ARGUMENTS];
+/* Fast references for the results of a point; returns the integer one. */
+static long estimate(const struct job *job, const struct point *p, long double *near) {
+  long n = integer_argument(job, p);
+  double narrow[MAX_RESULTS];
+  long double wide[MAX_ARGUMENTS];
+  if (!job->is_float) {
     for (int k = 0; k < job->arguments; k++) wide[k] = p->x[k];
-    long double near = job->reference->fast_wide(wide, p->n);
-    miss = (double)fabsl(got - near), size = (double)near, slack = 0x1p-7;
-    if (fabsl(near) > 0x1p1030L || isnan(near)) return is_beyond(near, got);
-    if (fabsl(near) < 0x1p-1080L) return got == 0 && near != 0 && (near < 0) == (signbit(got) != 0);
+    return job->reference->fast_wide(near, wide, n);
   }
-  if (got == 0) return false;
-  if (!counts_in_ulp(job, p->x[0])) return miss <= job->worst[0].absolute;
-  int exponent;
-  frexp(size, &exponent);
-  return miss <= ulp_of(job, exponent) * (job->worst[0].ulp - slack);
+  long integer = job->reference->fast(narrow, p->x, n);
+  for (int k = 0; k < job->results; k++) near[k] = narrow[k];
+  return integer;
+}
+
+static struct values call(const struct job *job, const struct point *p) {
+  return (job->is_float ? call_float : call_double)(job->function, job->shape, p);
 }
 
 static void measure_point(struct job *job, const struct point *p) {
-  struct values got = (job->is_float ? call_float : call_double)(job->function, job->shape, p);
-  bool has_fast = job->is_float ? job->reference->fast != NULL : job->reference->fast_wide != NULL;
-  if (has_fast && is_harmless(job, p, &got)) return;
-  compare_exactly(job, p, &got);
+  struct values got = call(job, p);
+  long double near[MAX_RESULTS];
+  long integer = estimate(job, p, near);
+  bool harmless = !job->has_integer_result || !is_integer_wrong(job, got.n, integer);
+  for (int k = 0; k < job->results && harmless; k++)
+    harmless = is_harmless(job, &job->worst[k], p->x[0], got.y[k], near[k]);
+  if (!harmless) compare_exactly(job, p, &got);
 }
 
 /* --- points ---------------------------------------------------------------------------- */
@@ -390,17 +412,116 @@ static void measure_specials(struct job *job) {
     if (job->has_integer) p.n = INTEGERS[i % integers];
     if (job->has_integer && job->first >= -1 && p.n > job->last) continue; /* an order or a count */
     if (job->reads_array && (p.n < job->first || p.n > MAX_ARGUMENTS)) continue;
-    measure_point(job, &p);
+    struct values got = call(job, &p);
+    compare_exactly(job, &p, &got);
+  }
+}
+
+/* --- every float ------------------------------------------------------------------------- */
+
+/* Consecutive floats of one exponent. Where the fast reference is smooth over them, its polynomial
+ * through NODES replaces it, if that is as good at PROBES. */
+enum { BLOCK = 4096, NODES = 7, PROBES = 8 };
+static const int NODE[NODES] = {51, 445, 1159, 2048, 2937, 3651, 4044};
+static const int PROBE[PROBES] = {0, 222, 777, 1601, 2493, 3310, 3870, 4095};
+
+/* Newton's form: c[0] + (t - NODE[0]) (c[1] + (t - NODE[1]) (...)) with t in steps of 1/BLOCK. */
+struct polynomial {
+  double c[NODES];
+};
+
+static double node(int k) { return NODE[k] * (1.0 / BLOCK); }
+
+static struct polynomial interpolate(const double y[NODES]) {
+  struct polynomial p;
+  memcpy(p.c, y, sizeof p.c);
+  for (int order = 1; order < NODES; order++)
+    for (int k = NODES - 1; k >= order; k--)
+      p.c[k] = (p.c[k] - p.c[k - 1]) / (node(k) - node(k - order));
+  return p;
+}
+
+static inline double evaluate(const struct polynomial *p, int index) {
+  double t = index * (1.0 / BLOCK), y = p->c[NODES - 1];
+  for (int k = NODES - 2; k >= 0; k--) y = y * (t - node(k)) + p->c[k];
+  return y;
+}
+
+/* One ulp of a float near y: 2^-23 of its power of two, of subnormals 2^-149. */
+static inline double ulp_near(double y) {
+  union {
+    double number;
+    uint64_t bits;
+  } u = {y};
+  u.bits &= UINT64_C(0x7ff) << 52;
+  return fmax(u.number, 0x1p-126) * 0x1p-23;
+}
+
+/* Polynomials of the results over the block that starts at these bits; false if they do not fit. */
+static bool fit(const struct job *job, uint64_t bits, struct polynomial *p) {
+  double y[MAX_RESULTS][NODES], near[MAX_RESULTS];
+  for (int k = 0; k < NODES; k++) {
+    double x = as_number(job, bits + (uint64_t)NODE[k]);
+    job->reference->fast(near, &x, 0);
+    for (int r = 0; r < job->results; r++) y[r][k] = near[r];
+  }
+  for (int r = 0; r < job->results; r++) p[r] = interpolate(y[r]);
+  for (int k = 0; k < PROBES; k++) {
+    double x = as_number(job, bits + (uint64_t)PROBE[k]);
+    job->reference->fast(near, &x, 0);
+    for (int r = 0; r < job->results; r++) {
+      double miss = fabs(evaluate(&p[r], PROBE[k]) - near[r]);
+      if (!(miss <= 0x1p-20 * ulp_near(near[r])) || !(fabs(near[r]) < 0x1p127)) return false;
+      if (fabs(near[r]) < 0x1p-148) return false;
+    }
+  }
+  return counts_in_ulp(job, as_number(job, bits)) ==
+         counts_in_ulp(job, as_number(job, bits + BLOCK - 1));
+}
+
+static void call_block(const struct job *job, uint64_t bits, float got[MAX_RESULTS][BLOCK]) {
+  for (unsigned k = 0; k < BLOCK; k++) {
+    float x = (float)as_number(job, bits + k);
+    if (job->shape == R_R) got[0][k] = ((float (*)(float))job->function)(x);
+    else ((void (*)(float, float *, float *))job->function)(x, &got[0][k], &got[1][k]);
+  }
+}
+
+/* Whether no result of the block has an error that may be a new worst. */
+static bool is_block_harmless(const struct job *job, const struct polynomial *p, bool in_ulp,
+                              float got[MAX_RESULTS][BLOCK]) {
+  bool harmless = true;
+  for (int r = 0; r < job->results; r++) {
+    double ulps = in_ulp ? job->worst[r].ulp - 0x1p-18 : 0;
+    double absolute = in_ulp ? 0 : job->worst[r].absolute;
+    for (int k = 0; k < BLOCK; k++) {
+      double near = evaluate(&p[r], k);
+      harmless &= fabs(got[r][k] - near) <= absolute + ulps * ulp_near(near);
+    }
+  }
+  return harmless;
+}
+
+static void measure_every_float(struct job *job) {
+  bool may_fit = !job->reference->is_fast_exact && (job->shape == R_R || job->shape == V_TWO_OUT);
+  static float got[MAX_RESULTS][BLOCK];
+  for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits += BLOCK) {
+    struct polynomial p[MAX_RESULTS];
+    if (may_fit && fit(job, bits, p)) {
+      call_block(job, bits, got);
+      if (is_block_harmless(job, p, counts_in_ulp(job, as_number(job, bits)), got)) continue;
+    }
+    for (unsigned k = 0; k < BLOCK; k++) {
+      struct point point = {{as_number(job, bits + k)}, 0};
+      measure_point(job, &point);
+    }
   }
 }
 
 static uint64_t measure_all(struct job *job) {
   measure_specials(job);
   if (job->points == 0 && job->is_float && job->arguments == 1 && !job->has_integer) {
-    for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits++) {
-      struct point p = {{as_number(job, bits)}, 0};
-      measure_point(job, &p);
-    }
+    measure_every_float(job);
     return UINT64_C(1) << 32;
   }
   for (uint64_t i = 0; i < job->points; i++) {

@@ -79,7 +79,7 @@ def build_program():
     program, sources = f"{BUILD}/measure", [f"{HERE}/measure.c", f"{HERE}/references.c"]
     if is_older(program, *sources, f"{HERE}/references.h", f"{HERE}/fast_references.h"):
         os.makedirs(BUILD, exist_ok=True)
-        subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-rdynamic", *sources, "-o", program,
+        subprocess.run(["cc", "-std=gnu11", "-O3", "-Wall", "-Wextra", "-Werror", "-rdynamic", *sources, "-o", program,
                         "-lmpfr", "-lgmp", "-lm", "-ldl"], check=True)
     return program
 

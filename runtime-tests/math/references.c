@@ -14,20 +14,23 @@
   F(tan)                                                                                      \
   F(asin)                                                                                     \
   F(acos)                                                                                     \
-  F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(exp) F(exp2) F(exp10) F(expm1) \
-      F(log) F(log2) F(log10) F(log1p) F(cbrt) F(erf) F(erfc) F(lgamma) F(tgamma) F(j0) F(j1) \
-          F(y0) F(y1) F(sqrt)
-#define LIBM_FUNCTIONS_OF_TWO(F) F(atan2) F(pow) F(fmod) F(remainder) F(fdim) F(hypot)
+  F(atan)                                                                                     \
+  F(sinh)                                                                                     \
+  F(cosh)                                                                                     \
+  F(tanh) F(asinh) F(acosh) F(atanh) F(exp) F(exp2) F(exp10) F(expm1) F(log) F(log2) F(log10) \
+      F(log1p) F(cbrt) F(erf) F(erfc) F(lgamma) F(tgamma) F(j0) F(j1) F(y0) F(y1) F(sqrt)
+#define LIBM_FUNCTIONS_OF_TWO(F) F(atan2) F(pow) F(fdim) F(hypot)
 
 #define NUMBER double
 #define M(f) f
-#define ESTIMATES_FOR_FLOAT
+#define SMALLEST_OF_ERFCX_SERIES 5
 #include "fast_references.h"
 #undef NUMBER
 #undef M
-#undef ESTIMATES_FOR_FLOAT
+#undef SMALLEST_OF_ERFCX_SERIES
 #define NUMBER long double
 #define M(f) f##l
+#define SMALLEST_OF_ERFCX_SERIES 100
 #include "fast_references.h"
 #undef NUMBER
 #undef M
@@ -74,7 +77,6 @@ EXACT_ONE(j0, mpfr_j0)
 EXACT_ONE(y0, mpfr_y0)
 EXACT_ONE(y1, mpfr_y1)
 EXACT_ONE(sqrt, mpfr_sqrt)
-EXACT_ONE(rsqrt, mpfr_rec_sqrt)
 EXACT_ONE(sinpi, mpfr_sinpi)
 EXACT_ONE(cospi, mpfr_cospi)
 EXACT_TWO(atan2, mpfr_atan2)
@@ -154,6 +156,14 @@ static long exact_remquo(mpfr_t *r, const mpfr_t *x, long n) {
 }
 
 /* --- roots and norms ------------------------------------------------------------------- */
+
+/* Infinite with the sign of a zero, as CUDA defines; MPFR gives +inf. */
+static long exact_rsqrt(mpfr_t *r, const mpfr_t *x, long n) {
+  (void)n;
+  mpfr_rec_sqrt(r[0], x[0], MPFR_RNDN);
+  if (mpfr_zero_p(x[0])) mpfr_copysign(r[0], r[0], x[0], MPFR_RNDN);
+  return 0;
+}
 
 static long exact_rcbrt(mpfr_t *r, const mpfr_t *x, long n) {
   (void)n;
@@ -271,8 +281,8 @@ static void exact_inverse_error(mpfr_t y, const mpfr_t x, bool complement) {
 static long exact_erfinv(mpfr_t *r, const mpfr_t *x, long n) {
   (void)n;
   if (mpfr_zero_p(x[0])) return mpfr_set(r[0], x[0], MPFR_RNDN), 0;
-  if (mpfr_cmpabs_ui(x[0], 1) == 0) return mpfr_set_inf(r[0], mpfr_sgn(x[0])), 0;
   if (mpfr_nan_p(x[0]) || mpfr_cmpabs_ui(x[0], 1) > 0) return mpfr_set_nan(r[0]), 0;
+  if (mpfr_cmpabs_ui(x[0], 1) == 0) return mpfr_set_inf(r[0], mpfr_sgn(x[0])), 0;
   if (fabs(mpfr_get_d(x[0], MPFR_RNDN)) <= 0.5) return exact_inverse_error(r[0], x[0], false), 0;
   mpfr_t rest;
   mpfr_init2(rest, mpfr_get_prec(r[0]));
@@ -288,6 +298,7 @@ static long exact_erfcinv(mpfr_t *r, const mpfr_t *x, long n) {
   double v = mpfr_get_d(x[0], MPFR_RNDN);
   if (v > 0 && v < 0.5) return exact_inverse_error(r[0], x[0], true), 0;
   if (v == 0) return mpfr_set_inf(r[0], 1), 0;
+  if (!(v > 0 && v <= 2)) return mpfr_set_nan(r[0]), 0;
   mpfr_t rest;
   mpfr_init2(rest, mpfr_get_prec(r[0]));
   mpfr_ui_sub(rest, 1, x[0], MPFR_RNDN);
@@ -374,17 +385,16 @@ static long exact_cyl_bessel_i1(mpfr_t *r, const mpfr_t *x, long n) {
 
 /* --- the table ------------------------------------------------------------------------- */
 
-#define FAST(name) {#name, exact_##name, fast_##name, fast_##name##l},
-#define FAST_FLOAT(name) {#name, exact_##name, fast_##name, NULL},
-#define SLOW(name) {#name, exact_##name, NULL, NULL},
+#define FAST(name) {#name, exact_##name, fast_##name, fast_##name##l, false},
+#define EXACT(name) {#name, exact_##name, fast_##name, fast_##name##l, true},
 static const struct reference REFERENCES[] = {
-    LIBM_FUNCTIONS_OF_ONE(FAST) LIBM_FUNCTIONS_OF_TWO(FAST) FAST(sinpi) FAST(cospi) FAST(rsqrt)
-        FAST(rcbrt) FAST_FLOAT(normcdf) FAST_FLOAT(erfcx) FAST(erfinv) FAST(erfcinv)
-            FAST(normcdfinv) FAST(powi) FAST(ldexp){"scalbn", exact_ldexp, fast_ldexp, fast_ldexpl},
-    FAST(ilogb) FAST(logb) FAST(norm3d) FAST(norm4d) FAST(norm) FAST(rhypot) FAST(rnorm3d)
-        FAST(rnorm4d) FAST(rnorm) FAST(jn) FAST(yn) FAST_FLOAT(cyl_bessel_i0)
-            FAST_FLOAT(cyl_bessel_i1) SLOW(sincos) SLOW(sincospi) SLOW(remquo) SLOW(frexp)
-                SLOW(modf) SLOW(nextafter)};
+    LIBM_FUNCTIONS_OF_ONE(FAST) LIBM_FUNCTIONS_OF_TWO(FAST) FAST(sincos) FAST(sinpi) FAST(cospi)
+        FAST(sincospi) FAST(rsqrt) FAST(rcbrt) FAST(normcdf) FAST(erfcx) FAST(erfinv) FAST(erfcinv)
+            FAST(normcdfinv) FAST(powi)
+                FAST(ldexp){"scalbn", exact_ldexp, fast_ldexp, fast_ldexpl, false},
+    FAST(norm3d) FAST(norm4d) FAST(norm) FAST(rhypot) FAST(rnorm3d) FAST(rnorm4d) FAST(rnorm)
+        FAST(jn) FAST(yn) FAST(cyl_bessel_i0) FAST(cyl_bessel_i1) EXACT(fmod) EXACT(remainder)
+            EXACT(remquo) EXACT(frexp) EXACT(modf) EXACT(logb) EXACT(ilogb) EXACT(nextafter)};
 
 const struct reference *reference_find(const char *name) {
   for (size_t k = 0; k < sizeof REFERENCES / sizeof *REFERENCES; k++)
