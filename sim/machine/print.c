@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+/* Wider fields and more digits count as this: what C promises of one conversion (C11, 7.21.6.1). */
+enum { MAX_WIDTH = 4095 };
+
 struct directive {
   bool left, plus, space, alternate, zero;
   int width, precision; /* -1: none */
@@ -36,13 +39,15 @@ static bool read_number(struct printer *p, const char **text, const char *end, i
   if (*text < end && **text == '*') {
     uint64_t v;
     if (!next_argument(p, 4, &v)) return false;
-    *number = (int)evalint_sext(32, v);
+    int64_t wanted = evalint_sext(32, v);
+    *number = (int)(wanted > MAX_WIDTH ? MAX_WIDTH : wanted < -MAX_WIDTH ? -MAX_WIDTH : wanted);
     ++*text;
     return true;
   }
   if (*text < end && **text >= '0' && **text <= '9') *number = 0;
   while (*text < end && **text >= '0' && **text <= '9') {
-    if (*number < 10000) *number = *number * 10 + (**text - '0');
+    *number = *number * 10 + (**text - '0');
+    if (*number > MAX_WIDTH) *number = MAX_WIDTH;
     ++*text;
   }
   return true;
