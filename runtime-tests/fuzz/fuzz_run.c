@@ -66,6 +66,12 @@ static bool is_open_call(const struct nvm_module *m, const struct nvm_function *
   return false;
 }
 
+/* Null of shared, constant or local memory: there the first variable begins, which may be another
+ * one in PTX. */
+static bool is_window_null(const struct nvm_module *m, const struct constant_info *constant) {
+  return constant->kind == CONST_NULL && type_info(&m->types, constant->type)->width > 1;
+}
+
 static bool is_open(const struct nvm_module *m, const struct nvm_function *f,
                     const struct nvm_inst *in) {
   bool is_float = in->op >= OP_FADD && in->op <= OP_FREM;
@@ -77,8 +83,9 @@ static bool is_open(const struct nvm_module *m, const struct nvm_function *f,
   for (uint32_t k = 0; k < in->operand_count; k++) {
     struct nvm_value v = inst_operand(f, in, k);
     if (value_kind(v) != VALUE_CONST) continue;
-    int kind = constant_info(&m->constants, v)->kind;
-    if (kind == CONST_UNDEF || kind == CONST_EXPR) return true;
+    const struct constant_info *constant = constant_info(&m->constants, v);
+    if (constant->kind == CONST_UNDEF || constant->kind == CONST_EXPR) return true;
+    if (is_window_null(m, constant)) return true;
   }
   /* The bits of a NaN are not determined. */
   if (in->op == OP_BITCAST && type_is_int_or_vector(&m->types, in->type) &&
