@@ -157,6 +157,8 @@ static bool load_as_ptx(struct program *p, const char *text, size_t size) {
   enum nvmini_status status = nvmini_compile(p->module, &ptx);
   if (status == NVMINI_BUG) abort();
   if (status != NVMINI_OK || !strtab_init(&p->strings, &p->arena)) return false;
+  /* The reader of PTX takes `$$` for the dollar of inline assembly, also at the start of a name. */
+  if (text_has((struct nvm_text){ptx.bytes, ptx.length}, " $$")) return false;
   p->ptx.arena = &p->arena;
   p->ptx.strings = &p->strings;
   if (ptx_parse_module((struct nvm_text){ptx.bytes, ptx.length}, &p->ptx, &error) == NVM_OK)
@@ -195,6 +197,9 @@ static struct sim *execute(const struct instance *c, struct program *p, uint64_t
   *kind = status == NVM_OUT_OF_MEMORY ? SIM_MEMORY : SIM_NOTHING;
   if (status == NVM_OK) return s;
   if (status == NVM_REFUSED) *kind = sim_found(s)->kind;
+  /* Local memory has no bounds between variables; the PTX may have fewer of them. */
+  if (*kind == SIM_OUT_OF_BOUNDS && text_has(sim_found(s)->message, "is not local memory"))
+    *kind = SIM_STACK_OVERFLOW;
   if (s) sim_destroy(s);
   return NULL;
 }
