@@ -182,7 +182,8 @@ help:
 	@echo 'make check-gpu      run the executed tests on a GPU too, and compare; CPU=sm_80'
 	@echo 'make check-peers    compare with other compilers where installed; MODULES=folder of .ll files'
 	@echo 'make prove          prove the peephole rules with Z3; EXPRESSIONS=20000 executed; trip counts,'
-	@echo '                    known bits, ranges and conditions on all small integers, of which check takes a part'
+	@echo '                    known bits, ranges and conditions on all small integers, of which check takes a part;'
+	@echo '                    functions of one float for all arguments, which takes an hour'
 	@echo 'make prove-loops    execute loops with counters of 8 to 64 bits in many ways; LOOPS_ARGUMENTS=--modules=900'
 	@echo 'make prove-passes   validate passes on generated functions with Z3; ARGS="--count 1000 --seed 1"'
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
@@ -451,7 +452,8 @@ check-peers: all
 
 EXPRESSIONS ?= 20000
 # The types of every rule, and Z3's answers for every integer rule at several widths, from what gen_combine wrote;
-# then instances of the rules and random expressions are executed. Last, what analyses say of all small worlds.
+# then instances of the rules and random expressions are executed. Then what analyses say of all small worlds.
+# Last, the errors of mathlib/, of functions of one float for all 2^32 arguments.
 SMALL_WORLDS := $(filter $B/unit/test_small_%,$(UNIT_PROGRAMS))
 prove: all $(SMALL_WORLDS)
 	@$(PYTHON) runtime-tests/prove/prove.py --wrong
@@ -459,6 +461,7 @@ prove: all $(SMALL_WORLDS)
 	@$(PYTHON) runtime-tests/prove/fire.py
 	@$(PYTHON) runtime-tests/prove/expressions.py --count $(EXPRESSIONS)
 	@for t in $(SMALL_WORLDS); do SMALL_WORLDS=all $$t || exit 1; done
+	@$(PYTHON) runtime-tests/math/measure.py --all
 
 # Each function before and after each pass that changed it; by what arithmetic, memory, poison and undef mean, not by execution.
 .PHONY: prove-passes

@@ -124,7 +124,7 @@ static NUMBER M(inverse_error)(NUMBER x, bool complement) {
 
 static NUMBER M(erfinv)(NUMBER x) {
   NUMBER a = M(fabs)(x);
-  if (!(a < 1)) return x / (1 - a);
+  if (!(a < 1)) return a == 1 ? x / (1 - a) : (NUMBER)NAN;
   return M(copysign)(M(inverse_error)(a <= (NUMBER)0.5 ? a : 1 - a, a > (NUMBER)0.5), x);
 }
 

@@ -50,15 +50,16 @@ struct worst {
 };
 
 /* Signatures with r for float or double. */
-#define SHAPES(S)                                                                    \
-  S(R_R, "r(r)")                                                                     \
-  S(R_RR, "r(rr)")                                                                   \
-  S(R_RRR, "r(rrr)")                                                                 \
-  S(R_RRRR, "r(rrrr)")                                                               \
-  S(R_RI, "r(ri)")                                                                   \
-  S(R_IR, "r(ir)")                                                                   \
-  S(I_R, "i(r)") S(R_R_OUT, "r(rR)") S(R_INT_OUT, "r(rI)") S(R_RR_INT_OUT, "r(rrI)") \
-      S(V_TWO_OUT, "v(rRR)") S(R_ARRAY, "r(iP)")
+#define SHAPES(S)      \
+  S(R_R, "r(r)")       \
+  S(R_RR, "r(rr)")     \
+  S(R_RRR, "r(rrr)")   \
+  S(R_RRRR, "r(rrrr)") \
+  S(R_RI, "r(ri)")     \
+  S(R_IR, "r(ir)")     \
+  S(I_R, "i(r)")       \
+  S(R_R_OUT, "r(rR)")  \
+  S(R_INT_OUT, "r(rI)") S(R_RR_INT_OUT, "r(rrI)") S(V_TWO_OUT, "v(rRR)") S(R_ARRAY, "r(iP)")
 #define ROW(name, text) name,
 enum shape { SHAPES(ROW) SHAPE_COUNT };
 #undef ROW
@@ -221,7 +222,7 @@ static long double least(const struct job *job) { return job->is_float ? 0x1p-15
 /* Whether a fast reference shows that a result's error is no new worst. */
 static bool is_harmless(const struct job *job, const struct worst *worst, double x, double got,
                         long double near) {
-  bool same_sign = signbit(got) == signbit(near);
+  bool same_sign = (signbit(got) != 0) == (signbit(near) != 0);
   if (isnan(near)) return isnan(got);
   if (job->reference->is_fast_exact) return got == near && same_sign;
   if (fabsl(near) > largest(job)) return isinf(got) && same_sign;
@@ -419,8 +420,8 @@ static void measure_specials(struct job *job) {
 
 /* --- every float ------------------------------------------------------------------------- */
 
-/* Consecutive floats of one exponent. Where the fast reference is smooth over them, its polynomial
- * through NODES replaces it, if that is as good at PROBES. */
+/* A block is of consecutive floats of one exponent. Where the fast reference is smooth over them,
+ * its polynomial through NODES replaces it, if that is as good at PROBES. */
 enum { BLOCK = 4096, NODES = 7, PROBES = 8 };
 static const int NODE[NODES] = {51, 445, 1159, 2048, 2937, 3651, 4044};
 static const int PROBE[PROBES] = {0, 222, 777, 1601, 2493, 3310, 3870, 4095};
@@ -457,26 +458,42 @@ static inline double ulp_near(double y) {
   return fmax(u.number, 0x1p-126) * 0x1p-23;
 }
 
-/* Polynomials of the results over the block that starts at these bits; false if they do not fit. */
-static bool fit(const struct job *job, uint64_t bits, struct polynomial *p) {
-  double y[MAX_RESULTS][NODES], near[MAX_RESULTS];
+/* Whether estimates show the same infinity, zero or NaN. */
+static bool is_same_extreme(const struct job *job, double a, double b) {
+  if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
+  if ((signbit(a) != 0) != (signbit(b) != 0)) return false;
+  return (fabs(a) > largest(job) && fabs(b) > largest(job)) ||
+         (fabs(a) < least(job) && fabs(b) < least(job));
+}
+
+enum fit {
+  FITS_NOT,
+  FITS_POLYNOMIAL,
+  IS_EXTREME, /* all estimates are as infinite, zero or NaN as c[0] */
+};
+
+/* What replaces the fast reference for a result r over the block that starts at these bits. */
+static enum fit fit(const struct job *job, uint64_t bits, int r, struct polynomial *p) {
+  double y[NODES], near[MAX_RESULTS];
+  bool extreme = true, smooth = true;
   for (int k = 0; k < NODES; k++) {
     double x = as_number(job, bits + (uint64_t)NODE[k]);
     job->reference->fast(near, &x, 0);
-    for (int r = 0; r < job->results; r++) y[r][k] = near[r];
+    y[k] = near[r];
+    extreme = extreme && is_same_extreme(job, y[0], y[k]);
   }
-  for (int r = 0; r < job->results; r++) p[r] = interpolate(y[r]);
+  *p = interpolate(y);
   for (int k = 0; k < PROBES; k++) {
     double x = as_number(job, bits + (uint64_t)PROBE[k]);
     job->reference->fast(near, &x, 0);
-    for (int r = 0; r < job->results; r++) {
-      double miss = fabs(evaluate(&p[r], PROBE[k]) - near[r]);
-      if (!(miss <= 0x1p-20 * ulp_near(near[r])) || !(fabs(near[r]) < 0x1p127)) return false;
-      if (fabs(near[r]) < 0x1p-148) return false;
-    }
+    double size = fabs(near[r]), miss = fabs(evaluate(p, PROBE[k]) - near[r]);
+    extreme = extreme && is_same_extreme(job, y[0], near[r]);
+    smooth = smooth && miss <= 0x1p-20 * ulp_near(size) && size < 0x1p127 && size > 0x1p-148;
   }
-  return counts_in_ulp(job, as_number(job, bits)) ==
-         counts_in_ulp(job, as_number(job, bits + BLOCK - 1));
+  if (extreme) return IS_EXTREME;
+  double first = as_number(job, bits), last = as_number(job, bits + BLOCK - 1);
+  return smooth && counts_in_ulp(job, first) == counts_in_ulp(job, last) ? FITS_POLYNOMIAL
+                                                                         : FITS_NOT;
 }
 
 static void call_block(const struct job *job, uint64_t bits, float got[MAX_RESULTS][BLOCK]) {
@@ -487,41 +504,44 @@ static void call_block(const struct job *job, uint64_t bits, float got[MAX_RESUL
   }
 }
 
-/* Whether no result of the block has an error that may be a new worst. */
-static bool is_block_harmless(const struct job *job, const struct polynomial *p, bool in_ulp,
-                              float got[MAX_RESULTS][BLOCK]) {
-  bool harmless = true;
-  for (int r = 0; r < job->results; r++) {
-    double ulps = in_ulp ? job->worst[r].ulp - 0x1p-18 : 0;
-    double absolute = in_ulp ? 0 : job->worst[r].absolute;
-    for (int k = 0; k < BLOCK; k++) {
-      double near = evaluate(&p[r], k);
-      harmless &= fabs(got[r][k] - near) <= absolute + ulps * ulp_near(near);
-    }
+/* Whether no result r of the block has an error that may be a new worst. */
+static bool is_block_harmless(const struct job *job, uint64_t bits, int r, enum fit fits,
+                              const struct polynomial *p, const float *got) {
+  const struct worst *worst = &job->worst[r];
+  bool harmless = true, in_ulp = counts_in_ulp(job, as_number(job, bits));
+  double ulps = in_ulp ? worst->ulp - 0x1p-18 : 0, absolute = in_ulp ? 0 : worst->absolute;
+  if (fits == IS_EXTREME) {
+    for (int k = 0; k < BLOCK; k++) harmless &= is_harmless(job, worst, 0, got[k], p->c[0]);
+    return harmless;
+  }
+  for (int k = 0; k < BLOCK; k++) {
+    double near = evaluate(p, k);
+    harmless &= fabs(got[k] - near) <= absolute + ulps * ulp_near(near);
   }
   return harmless;
 }
 
-static void measure_every_float(struct job *job) {
-  bool may_fit = !job->reference->is_fast_exact && (job->shape == R_R || job->shape == V_TWO_OUT);
+static void measure_block(struct job *job, uint64_t bits) {
   static float got[MAX_RESULTS][BLOCK];
-  for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits += BLOCK) {
-    struct polynomial p[MAX_RESULTS];
-    if (may_fit && fit(job, bits, p)) {
-      call_block(job, bits, got);
-      if (is_block_harmless(job, p, counts_in_ulp(job, as_number(job, bits)), got)) continue;
-    }
-    for (unsigned k = 0; k < BLOCK; k++) {
-      struct point point = {{as_number(job, bits + k)}, 0};
-      measure_point(job, &point);
-    }
+  bool may_fit = !job->reference->is_fast_exact && (job->shape == R_R || job->shape == V_TWO_OUT);
+  struct polynomial p[MAX_RESULTS];
+  enum fit fits[MAX_RESULTS];
+  for (int r = 0; r < job->results && may_fit; r++)
+    may_fit = (fits[r] = fit(job, bits, r, &p[r])) != FITS_NOT;
+  if (may_fit) call_block(job, bits, got);
+  for (int r = 0; r < job->results && may_fit; r++)
+    may_fit = is_block_harmless(job, bits, r, fits[r], &p[r], got[r]);
+  if (may_fit) return;
+  for (unsigned k = 0; k < BLOCK; k++) {
+    struct point point = {{as_number(job, bits + k)}, 0};
+    measure_point(job, &point);
   }
 }
 
 static uint64_t measure_all(struct job *job) {
   measure_specials(job);
   if (job->points == 0 && job->is_float && job->arguments == 1 && !job->has_integer) {
-    measure_every_float(job);
+    for (uint64_t bits = 0; bits < UINT64_C(1) << 32; bits += BLOCK) measure_block(job, bits);
     return UINT64_C(1) << 32;
   }
   for (uint64_t i = 0; i < job->points; i++) {

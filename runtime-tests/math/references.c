@@ -8,17 +8,26 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define LIBM_FUNCTIONS_OF_ONE(F)                                                              \
-  F(sin)                                                                                      \
-  F(cos)                                                                                      \
-  F(tan)                                                                                      \
-  F(asin)                                                                                     \
-  F(acos)                                                                                     \
-  F(atan)                                                                                     \
-  F(sinh)                                                                                     \
-  F(cosh)                                                                                     \
-  F(tanh) F(asinh) F(acosh) F(atanh) F(exp) F(exp2) F(exp10) F(expm1) F(log) F(log2) F(log10) \
-      F(log1p) F(cbrt) F(erf) F(erfc) F(lgamma) F(tgamma) F(j0) F(j1) F(y0) F(y1) F(sqrt)
+#define LIBM_FUNCTIONS_OF_ONE(F) \
+  F(sin)                         \
+  F(cos)                         \
+  F(tan)                         \
+  F(asin)                        \
+  F(acos)                        \
+  F(atan)                        \
+  F(sinh)                        \
+  F(cosh)                        \
+  F(tanh)                        \
+  F(asinh)                       \
+  F(acosh)                       \
+  F(atanh)                       \
+  F(exp)                         \
+  F(exp2)                        \
+  F(exp10)                       \
+  F(expm1)                       \
+  F(log)                         \
+  F(log2)                        \
+  F(log10) F(log1p) F(cbrt) F(erf) F(erfc) F(lgamma) F(tgamma) F(j0) F(j1) F(y0) F(y1) F(sqrt)
 #define LIBM_FUNCTIONS_OF_TWO(F) F(atan2) F(pow) F(fdim) F(hypot)
 
 #define NUMBER double
