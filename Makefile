@@ -183,7 +183,7 @@ help:
 	@echo 'make check-peers    compare with other compilers where installed; MODULES=folder of .ll files'
 	@echo 'make prove          prove the peephole rules with Z3; EXPRESSIONS=20000 executed; trip counts,'
 	@echo '                    known bits, ranges and conditions on all small integers, of which check takes a part;'
-	@echo '                    functions of one float for all arguments, which takes an hour'
+	@echo '                    functions of one float for all arguments'
 	@echo 'make prove-loops    execute loops with counters of 8 to 64 bits in many ways; LOOPS_ARGUMENTS=--modules=900'
 	@echo 'make prove-passes   validate passes on generated functions with Z3; ARGS="--count 1000 --seed 1"'
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'

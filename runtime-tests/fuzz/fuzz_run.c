@@ -157,7 +157,8 @@ static bool load_as_ptx(struct program *p, const char *text, size_t size) {
   enum nvmini_status status = nvmini_compile(p->module, &ptx);
   if (status == NVMINI_BUG) abort();
   if (status != NVMINI_OK || !strtab_init(&p->strings, &p->arena)) return false;
-  /* The reader of PTX takes `$$` for the dollar of inline assembly, also at the start of a name. */
+  /* The reader of PTX takes `$$` for the dollar of inline assembly, also at the start of a name;
+   * until it does not, such a name is no case. */
   if (text_has((struct nvm_text){ptx.bytes, ptx.length}, " $$")) return false;
   p->ptx.arena = &p->arena;
   p->ptx.strings = &p->strings;
@@ -169,6 +170,14 @@ static bool load_as_ptx(struct program *p, const char *text, size_t size) {
 }
 
 /* ---- Execution ---- */
+
+/* The end of local memory is that of the stack: there are no bounds between variables, which
+ * the PTX may have in another order. */
+static enum sim_finding_kind kind_found(const struct sim *s) {
+  const struct sim_finding *f = sim_found(s);
+  bool is_end = f->kind == SIM_OUT_OF_BOUNDS && text_has(f->message, "is not local memory");
+  return is_end ? SIM_STACK_OVERFLOW : f->kind;
+}
 
 /* The machine after the launch, which the caller destroys; NULL: there was a finding, which is in
  * *kind. */
@@ -196,10 +205,7 @@ static struct sim *execute(const struct instance *c, struct program *p, uint64_t
   }
   *kind = status == NVM_OUT_OF_MEMORY ? SIM_MEMORY : SIM_NOTHING;
   if (status == NVM_OK) return s;
-  if (status == NVM_REFUSED) *kind = sim_found(s)->kind;
-  /* Local memory has no bounds between variables; the PTX may have fewer of them. */
-  if (*kind == SIM_OUT_OF_BOUNDS && text_has(sim_found(s)->message, "is not local memory"))
-    *kind = SIM_STACK_OVERFLOW;
+  if (status == NVM_REFUSED) *kind = kind_found(s);
   if (s) sim_destroy(s);
   return NULL;
 }

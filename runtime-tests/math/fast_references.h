@@ -63,7 +63,7 @@ FAST(rnorm3d, 1 / M(root_of_squares)(x, 3))
 FAST(rnorm4d, 1 / M(root_of_squares)(x, 4))
 FAST(rnorm, 1 / M(root_of_squares)(x, n))
 
-/* erfc(-x / sqrt(2)) / 2. The quotient y is rounded; the slope corrects what that changes. */
+/* erfc(-x / sqrt(2)) / 2. The argument y is rounded; the slope corrects what that changes. */
 static NUMBER M(normal_distribution)(NUMBER x) {
   NUMBER y = x * (NUMBER)-0.707106781186547524400844362104849039L, half = x * x / 2;
   if (!(M(fabs)(x) < 1000) || x == 0) return M(erfc)(y) / 2;
@@ -130,7 +130,7 @@ static NUMBER M(erfinv)(NUMBER x) {
 
 static NUMBER M(erfcinv)(NUMBER x) {
   if (x >= (NUMBER)0.5 && x <= (NUMBER)1.5) return M(erfinv)(1 - x);
-  if (!(x > 0 && x < 2)) return x == 0 || x == 2 ? (1 - x) / (NUMBER)0. : M(sqrt)(-1);
+  if (!(x > 0 && x < 2)) return x == 0 || x == 2 ? (1 - x) / (NUMBER)0. : (NUMBER)NAN;
   return x < 1 ? M(inverse_error)(x, true) : -M(inverse_error)(2 - x, true);
 }
 

@@ -33,6 +33,8 @@ NVMINI = f"{ROOT}/build/nvmini"
 OURS, LIBDEVICE = "measured.tsv", "libdevice.tsv"
 PAGE = f"{ROOT}/docs/math.md"
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
+# Worst errors of all floats that are above CUDA's bound from the exact value, but not from the correctly rounded result.
+BEYOND_BOUND = {"log2f": 1.0234, "erfcf": 4.0173}
 # Functions that are worse than libdevice's in error and instructions; only these may be.
 KNOWN_TO_BE_WORSE = {"asinhf", "erfcinvf", "log1pf"}
 
@@ -307,7 +309,10 @@ def faults(function, result):
     """What is beyond the published bounds."""
     bound = function.bound if function.bound != "-" else "inf"
     absolute = function.absolute if function.absolute != "-" else "inf"
-    if float(result["worst"]) > float(bound) + 0.5:  # CUDA counts from the correctly rounded result
+    limit = max(float(bound), 0.5)  # of a correctly rounded function 0 is published
+    if int(result["points"]) == 1 << 32:
+        limit = BEYOND_BOUND.get(function.name, limit)
+    if float(result["worst"]) > limit:
         yield f"{result['worst']} ulp at {result['at']}, more than {bound}"
     if float(result["absolute"]) > float(absolute):
         yield f"absolute error {result['absolute']} at {result['at_absolute']}, more than {absolute}"
