@@ -127,8 +127,7 @@ int ptxyylex(union ptx_value *value, struct ptx_parser *p) {
       "$" digit+ { return p->is_inline ? argument_token(p, value) : name_token(p, value); }
       "${" digit+ (":" [a-zA-Z]+)? "}" { return argument_token(p, value); }
       "$$" rest* {
-        if (!p->is_inline) return T_BAD;
-        p->token++;
+        if (p->is_inline) p->token++;
         return name_token(p, value);
       }
       name { return name_token(p, value); }

@@ -157,9 +157,6 @@ static bool load_as_ptx(struct program *p, const char *text, size_t size) {
   enum nvmini_status status = nvmini_compile(p->module, &ptx);
   if (status == NVMINI_BUG) abort();
   if (status != NVMINI_OK || !strtab_init(&p->strings, &p->arena)) return false;
-  /* The reader of PTX takes `$$` for the dollar of inline assembly, also at the start of a name;
-   * until it does not, such a name is no case. */
-  if (text_has((struct nvm_text){ptx.bytes, ptx.length}, " $$")) return false;
   p->ptx.arena = &p->arena;
   p->ptx.strings = &p->strings;
   if (ptx_parse_module((struct nvm_text){ptx.bytes, ptx.length}, &p->ptx, &error) == NVM_OK)
