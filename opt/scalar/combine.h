@@ -1,5 +1,5 @@
 /* Shared by the files of combine: the worklist (combine.c), the rules of combine.rules
- * (combine_rules.c), and transformations that need code (combine_code.c). */
+ * (combine_rules.c), and transformations that need code (combine_code.c, combine_lanes.c). */
 #ifndef NVM_OPT_COMBINE_H
 #define NVM_OPT_COMBINE_H
 
@@ -51,6 +51,13 @@ void combine_queue(struct combiner *k, struct nvm_value v);
 struct nvm_value combine_try_rules(struct combiner *k, struct nvm_inst_id root);
 /* The same for phis, addresses, vectors, aggregates and calls. */
 struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root);
+/* Those of lanes and members (combine_lanes.c), for the op of their name; the words whose halves an
+ * or, and a bitcast, joins. */
+struct nvm_value combine_extractelement(struct combiner *k, struct nvm_inst_id root);
+struct nvm_value combine_extractvalue(struct combiner *k, struct nvm_inst_id root);
+struct nvm_value combine_shuffle(struct combiner *k, struct nvm_inst_id root);
+struct nvm_value combine_joined_halves(struct combiner *k, struct nvm_inst_id root);
+struct nvm_value combine_words_of_halves(struct combiner *k, struct nvm_inst_id root);
 /* Changes br (xor c, true), a, b to br c, b, a. Whether it did. */
 bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root);
 

@@ -3,7 +3,6 @@
  *
  *   phi        all operands one value (or the phi): that value
  *   gep        offset 0: the base; constant offset of a constant offset: one, in bytes
- *   extractvalue, extractelement of inserts; shuffles that are one of their operands
  *   icmp       of two addresses with the same base
  *   ptrtoint   of inttoptr, if the widths agree
  *   trunc, and of a tree of 64-bit operations: the tree in 32 bits
@@ -318,6 +317,11 @@ static struct nvm_value bitcast_of_select(struct combiner *k, struct nvm_inst_id
   return build_op(k, root, OP_SELECT, 0, type, 0, 3, choice);
 }
 
+static struct nvm_value bitcast_simplify(struct combiner *k, struct nvm_inst_id root) {
+  struct nvm_value to = bitcast_of_select(k, root);
+  return value_is_none(to) ? combine_words_of_halves(k, root) : to;
+}
+
 /* A float of the low bits of an i32: of a mask of it, which takes no conversion to fewer bits. */
 static struct nvm_value float_of_low_bits(struct combiner *k, struct nvm_inst_id root,
                                           const struct nvm_inst *cut) {
@@ -396,71 +400,8 @@ static struct nvm_value and_simplify(struct combiner *k, struct nvm_inst_id root
 }
 
 static struct nvm_value or_simplify(struct combiner *k, struct nvm_inst_id root) {
-  return decided_by_undef(k, function_inst(k->f, root));
-}
-
-/* --- Vectors and aggregates --- */
-
-static bool constant_index(const struct combiner *k, struct nvm_value v, uint64_t *index) {
-  nvm_u128 bits;
-  if (!const_is_int(k->m, v, &bits) || bits > UINT32_MAX) return false;
-  *index = (uint64_t)bits;
-  return true;
-}
-
-/* The element that a chain of inserts provides to the extract. */
-static struct nvm_value extractelement_of_inserts(struct combiner *k, struct nvm_inst_id root) {
-  const struct nvm_inst *i = function_inst(k->f, root);
-  enum { MAX_STEPS = 32 };
-  uint64_t wanted, index;
-  struct nvm_value v = inst_operand(k->f, i, 0);
-  if (!constant_index(k, inst_operand(k->f, i, 1), &wanted) ||
-      wanted >= type_info(&k->m->types, value_type(k->f, v))->count)
-    return VALUE_NULL;
-  for (int step = 0; step < MAX_STEPS; step++) {
-    if (value_kind(v) == VALUE_CONST) return const_element(k->m, v, wanted);
-    const struct nvm_inst *insert = value_inst_of(k->f, v, OP_INSERTELEMENT);
-    if (!insert || !constant_index(k, inst_operand(k->f, insert, 2), &index)) return VALUE_NULL;
-    if (index == wanted) return inst_operand(k->f, insert, 1);
-    v = inst_operand(k->f, insert, 0);
-  }
-  return VALUE_NULL;
-}
-
-/* The same for aggregates, if paths are equal or differ in an index. */
-static struct nvm_value extractvalue_of_inserts(struct combiner *k, struct nvm_inst_id root) {
-  const struct nvm_inst *i = function_inst(k->f, root);
-  enum { MAX_STEPS = 32 };
-  struct nvm_value v = inst_operand(k->f, i, 0);
-  uint32_t depth = i->operand_count - 1;
-  for (int step = 0; step < MAX_STEPS; step++) {
-    const struct nvm_inst *insert = value_inst_of(k->f, v, OP_INSERTVALUE);
-    if (!insert) return VALUE_NULL;
-    uint32_t inserted = insert->operand_count - 2, common = 0;
-    while (common < depth && common < inserted &&
-           value_equal(inst_operand(k->f, i, 1 + common), inst_operand(k->f, insert, 2 + common)))
-      common++;
-    if (common == depth && common == inserted) return inst_operand(k->f, insert, 1);
-    if (common == depth || common == inserted) return VALUE_NULL; /* one contains the other */
-    v = inst_operand(k->f, insert, 0);
-  }
-  return VALUE_NULL;
-}
-
-/* A shuffle that is the identity of one operand. */
-static struct nvm_value shuffle_identity(struct combiner *k, struct nvm_inst_id root) {
-  const struct nvm_inst *i = function_inst(k->f, root);
-  struct nvm_value mask = inst_operand(k->f, i, 2), a = inst_operand(k->f, i, 0);
-  if (!type_equal(value_type(k->f, a), i->type)) return VALUE_NULL;
-  uint64_t lanes = type_info(&k->m->types, i->type)->count;
-  bool first = true, second = true;
-  for (uint64_t n = 0; n < lanes && (first || second); n++) {
-    uint64_t lane;
-    struct nvm_value e = const_element(k->m, mask, n);
-    if (value_is_none(e) || !constant_index(k, e, &lane)) return VALUE_NULL;
-    first &= lane == n, second &= lane == n + lanes;
-  }
-  return first ? a : second ? inst_operand(k->f, i, 1) : VALUE_NULL;
+  struct nvm_value to = decided_by_undef(k, function_inst(k->f, root));
+  return value_is_none(to) ? combine_joined_halves(k, root) : to;
 }
 
 /* --- Control and calls --- */
@@ -649,12 +590,12 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_UITOFP] = float_of_integer,
       [OP_SITOFP] = float_of_integer,
       [OP_FDIV] = fdiv_by_power,
-      [OP_BITCAST] = bitcast_of_select,
+      [OP_BITCAST] = bitcast_simplify,
       [OP_AND] = and_simplify,
       [OP_OR] = or_simplify,
-      [OP_EXTRACTELEMENT] = extractelement_of_inserts,
-      [OP_EXTRACTVALUE] = extractvalue_of_inserts,
-      [OP_SHUFFLEVECTOR] = shuffle_identity,
+      [OP_EXTRACTELEMENT] = combine_extractelement,
+      [OP_EXTRACTVALUE] = combine_extractvalue,
+      [OP_SHUFFLEVECTOR] = combine_shuffle,
       [OP_CALL] = call_simplify,
   };
   simplify *code = by_op[function_inst(k->f, root)->op];
