@@ -21,6 +21,9 @@ struct ptx_reg address_register(struct lower *l, struct address a);
 
 /* Gives allocas of constant size in the entry block fixed places in the frame. */
 bool frame_plan(struct lower *l);
+/* Moves the allocas of fixed places in kernels, where threads may exit before they need an address,
+ * to the nearest block that dominates all uses and is in no loop. False when out of memory. */
+bool frame_sink_addresses(struct lower *l);
 /* Whether an alloca has a fixed place; its offset in bytes. */
 bool frame_place(const struct lower *l, struct nvm_inst_id alloca, uint32_t *offset);
 /* More room in the frame: its offset. */

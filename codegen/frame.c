@@ -307,6 +307,37 @@ struct ptx_reg frame_pointer(struct lower *l, uint64_t offset, uint32_t address_
   return generic;
 }
 
+bool frame_sink_addresses(struct lower *l) {
+  struct nvm_function *f = l->f;
+  const struct dominance *d = &l->dominance;
+  if (l->frame->bytes == 0 || !function_is_kernel(f)) return true;
+  struct nvm_block *place = arena_alloc(&l->function_arena, f->insts.count * sizeof *place);
+  if (!place) return false;
+  memset(place, 0, f->insts.count * sizeof *place);
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      for (uint32_t k = 0; k < i->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, i, k);
+        if (value_kind(v) != VALUE_INST || !l->frame->places[value_index(v)]) continue;
+        struct nvm_block *at = &place[value_index(v)];
+        struct nvm_block use =
+            i->op == OP_PHI ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
+        if (!dominance_reachable(d, use)) use = f->entry;
+        if (at->index == 0) *at = use;
+        while (l->loops.innermost[at->index] || !dominance_dominates(d, *at, use))
+          *at = d->immediate[at->index];
+      }
+    }
+  for (uint32_t n = f->insts.count - 1; n > 0; n--) { /* the last one goes first */
+    if (place[n].index == 0 || place[n].index == f->entry.index) continue;
+    struct nvm_inst_id alloca = {n};
+    inst_unlink(f, alloca);
+    inst_insert_before(f, alloca, block_first_after_phis(f, place[n]));
+  }
+  return true;
+}
+
 enum { MAX_ALLOCA_ALIGN = 1 << 23 }; /* of PTX's alloca */
 
 /* The size of `i` elements of `each` bytes, as a number of `bits`. */

@@ -223,7 +223,6 @@ bool params_plan(struct lower *l) {
   if (!place || !l->params->first || !l->params->next) return false;
   for (uint32_t a = count; a-- > 0;) {
     if (place[a].index == 0) continue;
-    if (l->params->list[a].how.is_byval) place[a] = l->f->entry;
     l->params->next[a] = l->params->first[place[a].index];
     l->params->first[place[a].index] = a + 1;
   }
