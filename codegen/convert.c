@@ -92,6 +92,8 @@ static void cast_float_to_int(struct cast *c, bool is_signed) {
   struct ptx_operand r = to_i1 ? ptx_r(emit_temp(l, PTX_B32)) : c->target[0];
   uint16_t type = is_signed ? part_signed_mod(to) : part_unsigned_mod(to);
   uint16_t source = part_float_mod(from);
+  /* What does not fit a byte is poison. */
+  if (to->bits == 8) emit_note_above(l, r.reg, is_signed ? ABOVE_SIGN : ABOVE_ZERO);
   emit2(l, PTX_CVT, EMIT_MODS(PTX_MOD_RZI, float_ftz(l, source), type, source), r, v);
   if (to_i1) /* 0 or ±1; other values are poison */
     emit3(l, PTX_SETP, PTX_MODS(PTX_MOD_NE, PTX_MOD_B32), c->target[0], r, ptx_i(0));
@@ -240,7 +242,7 @@ void convert_unpack_bytes(struct lower *l, struct ptx_operand word,
     struct ptx_operand pair = emit_value(l, PTX_MOD_B32, PTX_PRMT, PTX_MODS(PTX_MOD_B32),
                                          PTX_OPS(word, ptx_i(0), ptx_i(half ? 0x4342 : 0x4140)));
     emit_ungroup(l, PTX_MOD_B32, pair, to[2 * half], to[2 * half + 1]);
-    for (uint32_t k = 0; k < 2; k++) emit_note_zero_above(l, to[2 * half + k].reg);
+    for (uint32_t k = 0; k < 2; k++) emit_note_above(l, to[2 * half + k].reg, ABOVE_ZERO);
   }
 }
 

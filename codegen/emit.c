@@ -99,19 +99,21 @@ static struct ptx_operand sext_in_container(struct lower *l, struct ptx_operand 
   return emit_binary(l, PTX_SHR, part_signed_mod(p), v, distance);
 }
 
-void emit_note_zero_above(struct lower *l, struct ptx_reg r) {
+void emit_note_above(struct lower *l, struct ptx_reg r, enum byte_above above) {
   uint32_t number = ptx_reg_number(r);
   if (l->selection[l->inst.index].is_shared) return;
-  if (!VEC_RESERVE(&l->function_arena, &l->zero_above, number + 1)) return;
-  while (l->zero_above.count <= number) l->zero_above.data[l->zero_above.count++] = false;
-  l->zero_above.data[number] = true;
+  if (!VEC_RESERVE(&l->function_arena, &l->above, number + 1)) return;
+  while (l->above.count <= number) l->above.data[l->above.count++] = ABOVE_ANY;
+  l->above.data[number] = (unsigned char)above;
 }
 
-bool emit_has_zero_above(const struct lower *l, struct ptx_operand v) {
-  if (v.kind == PTX_OPERAND_INT) return v.imm >= 0 && v.imm <= UINT8_MAX;
+bool emit_has_above(const struct lower *l, struct ptx_operand v, enum byte_above above) {
+  if (v.kind == PTX_OPERAND_INT)
+    return above == ABOVE_ZERO ? v.imm >= 0 && v.imm <= UINT8_MAX
+                               : v.imm >= INT8_MIN && v.imm <= INT8_MAX;
   uint32_t number = ptx_reg_number(v.reg);
-  return v.kind == PTX_OPERAND_REG && ptx_reg_class(v.reg) == PTX_B16 &&
-         number < l->zero_above.count && l->zero_above.data[number];
+  return v.kind == PTX_OPERAND_REG && ptx_reg_class(v.reg) == PTX_B16 && number < l->above.count &&
+         l->above.data[number] == above;
 }
 
 struct ptx_operand emit_extend(struct lower *l, struct ptx_operand v, const struct part *p,
@@ -122,7 +124,7 @@ struct ptx_operand emit_extend(struct lower *l, struct ptx_operand v, const stru
                            : (int64_t)((uint64_t)v.imm & mask));
   if (p->kind == PART_I1)
     return emit_select(l, mod_bits(bits), ptx_i(is_signed ? -1 : 1), ptx_i(0), v);
-  bool extended = !is_signed && p->bits == 8 && emit_has_zero_above(l, v);
+  bool extended = p->bits == 8 && emit_has_above(l, v, is_signed ? ABOVE_SIGN : ABOVE_ZERO);
   if (p->bits < p->container && !extended)
     v = is_signed ? sext_in_container(l, v, p)
                   : emit_binary(l, PTX_AND, part_bits_mod(p), v, ptx_i((int64_t)mask));

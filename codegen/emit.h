@@ -64,10 +64,11 @@ void emit_copy(struct lower *l, struct ptx_reg to, struct ptx_operand from);
 /* An immediate in a new register; registers as they are. PTX has no form with two immediates for
  * some ops, and ptxas folds nothing. */
 struct ptx_operand emit_in_reg(struct lower *l, struct ptx_operand v, const struct part *p);
-/* A byte in a 16-bit register has zeros above it: emit_extend() then needs no mask. Ignored if the
- * result of the current instruction shares its register. */
-void emit_note_zero_above(struct lower *l, struct ptx_reg r);
-bool emit_has_zero_above(const struct lower *l, struct ptx_operand v);
+/* What is above a byte in a 16-bit register: with zeros, or copies of its sign, emit_extend() needs
+ * no instruction there. Ignored if the result of the current instruction shares its register. */
+enum byte_above { ABOVE_ANY, ABOVE_ZERO, ABOVE_SIGN };
+void emit_note_above(struct lower *l, struct ptx_reg r, enum byte_above above);
+bool emit_has_above(const struct lower *l, struct ptx_operand v, enum byte_above above);
 /* An integer part with defined upper bits: extended to its container (at least `bits` wide: 16, 32,
  * 64), a predicate to `bits`. Returns the operand itself if it is so already. */
 struct ptx_operand emit_extend(struct lower *l, struct ptx_operand v, const struct part *p,

@@ -180,8 +180,8 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   l->inst = (struct nvm_inst_id){0};
   l->regs.data = NULL;
   l->regs.count = l->regs.capacity = 0;
-  l->zero_above.data = NULL;
-  l->zero_above.count = l->zero_above.capacity = 0;
+  l->above.data = NULL;
+  l->above.count = l->above.capacity = 0;
   l->refused = l->too_large = false;
   l->wide_products = NULL;
   l->switch_labels = NULL;
@@ -192,7 +192,7 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   if (!dominance_compute(&l->dominance, f, &l->function_arena) ||
       !loops_compute(&l->loops, f, &l->dominance, &l->function_arena) || !placement_plan(l))
     return false;
-  return frame_plan(l) && select_function(l) && plan_registers(l);
+  return frame_plan(l) && frame_sink_addresses(l) && select_function(l) && plan_registers(l);
 }
 
 static bool plan_blocks(struct lower *l) {
@@ -204,7 +204,7 @@ enum nvm_status function_lower(struct lower *l, struct nvm_function *f) {
   struct ptx_function pf;
   bool optimizes = l->target->optimization_level > 0;
   if (!legalize_function(f, optimizes) ||
-      (optimizes && !legalize_loaded_bytes(f, &l->function_arena)) || !begin_function(l, f, &pf))
+      (optimizes && !loaded_lanes_change(f, &l->function_arena)) || !begin_function(l, f, &pf))
     return NVM_OUT_OF_MEMORY;
   if (l->too_large) return NVM_REFUSED;
   const bool *rolled = plan_blocks(l) ? find_rolled_loops(l) : NULL;

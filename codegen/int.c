@@ -56,7 +56,7 @@ static void lower_i1(struct lower *l, enum op op, struct ptx_reg to, struct ptx_
 /* Whether the operation on bytes leaves zeros above its result. */
 static bool is_zero_above(const struct lower *l, enum op op, struct ptx_operand a,
                           struct ptx_operand b) {
-  bool zero_a = emit_has_zero_above(l, a), zero_b = emit_has_zero_above(l, b);
+  bool zero_a = emit_has_above(l, a, ABOVE_ZERO), zero_b = emit_has_above(l, b, ABOVE_ZERO);
   if (op == OP_AND) return zero_a || zero_b;
   if (op == OP_OR || op == OP_XOR) return zero_a && zero_b;
   return op == OP_LSHR || op == OP_UDIV || op == OP_UREM; /* of extended operands */
@@ -66,7 +66,7 @@ static void lower_int_part(struct lower *l, enum op op, const struct part *p, st
                            struct ptx_operand a, struct ptx_operand b) {
   struct int_form form = forms[op - OP_FIRST_INT];
   bool is_signed = form.type == 's';
-  if (p->bits == 8 && is_zero_above(l, op, a, b)) emit_note_zero_above(l, to);
+  if (p->bits == 8 && is_zero_above(l, op, a, b)) emit_note_above(l, to, ABOVE_ZERO);
   if (form.extends) a = emit_extend(l, a, p, p->container, is_signed);
   if (is_shift(op)) b = shift_amount(l, b, p);
   else if (form.extends) b = emit_extend(l, b, p, p->container, is_signed);

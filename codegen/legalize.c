@@ -8,11 +8,8 @@
  *
  * An atomic access of a vector becomes one of an integer.
  *
- * Where all lanes of a loaded vector of bytes are extended alike, the vector is, so that the load
- * extends (select.c).
- *
- * A 64-bit remainder next to the quotient of the same operands is computed from it, because ptxas
- * calls a subroutine for each; of 32 bits it shares the work itself. */
+ * A remainder next to the quotient of the same operands is computed from it: ptxas calls a
+ * subroutine for each of 64 bits; of 32 bits it shares the work, but corrects both results. */
 #include "codegen/stage.h"
 #include "ir/build.h"
 
@@ -176,11 +173,11 @@ static void access_as_integer(struct nvm_function *f, struct nvm_inst_id id) {
 
 static bool is_quotient(const struct nvm_inst *i) { return i->op == OP_UDIV || i->op == OP_SDIV; }
 
-/* Whether i divides 64-bit integers by a variable. A constant dividend could be undef, a different
- * number at each use; what is in a register is one number. */
-static bool is_long_division(const struct nvm_function *f, const struct nvm_inst *i) {
+/* Whether i divides integers of 32 or 64 bits by a variable. A constant dividend could be undef, a
+ * different number at each use; what is in a register is one number. */
+static bool divides_by_variable(const struct nvm_function *f, const struct nvm_inst *i) {
   bool divides = is_quotient(i) || i->op == OP_UREM || i->op == OP_SREM;
-  return divides && type_equal(i->type, TYPE_I64) &&
+  return divides && (type_equal(i->type, TYPE_I32) || type_equal(i->type, TYPE_I64)) &&
          value_kind(inst_operand(f, i, 0)) != VALUE_CONST &&
          value_kind(inst_operand(f, i, 1)) != VALUE_CONST;
 }
@@ -228,86 +225,7 @@ static void share_division(struct nvm_function *f, struct nvm_inst_id first) {
   function_inst(f, remainder)->op = OP_SUB;
 }
 
-/* --- lanes of loaded bytes -------------------------------------------------------------------- */
-
-/* Whether i is a lane of a load of up to four bytes. */
-static bool is_loaded_byte(const struct nvm_function *f, const struct nvm_inst *i) {
-  enum { MOST_LANES = 4 };
-  const struct type_table *t = &f->module->types;
-  nvm_u128 index;
-  if (!i || i->op != OP_EXTRACTELEMENT || !const_is_int(f->module, inst_operand(f, i, 1), &index))
-    return false;
-  const struct nvm_inst *load = value_inst(f, inst_operand(f, i, 0));
-  return load && load->op == OP_LOAD && type_scalar_bits(t, type_scalar(t, load->type)) == 8 &&
-         type_info(t, load->type)->count <= MOST_LANES;
-}
-
-/* The load of which `extension` extends a lane that nothing else reads; 0: it is no such. */
-static uint32_t extended_load(const struct nvm_function *f, const struct nvm_inst *extension) {
-  bool extends = extension->op == OP_ZEXT || extension->op == OP_SEXT;
-  if (!extends || !(type_equal(extension->type, TYPE_I32) || type_equal(extension->type, TYPE_I64)))
-    return 0;
-  struct nvm_value lane = inst_operand(f, extension, 0);
-  const struct nvm_inst *take = value_inst(f, lane);
-  bool is_lane = is_loaded_byte(f, take) && f->uses.data[value_index(lane)] == 1;
-  return is_lane ? value_index(inst_operand(f, take, 0)) : 0;
-}
-
-/* By load: its first extension, how many are alike, and the extended vector if all readers are. */
-struct extended_bytes {
-  struct nvm_inst_id first;
-  uint32_t count;
-  struct nvm_value vector;
-};
-
-static void count_extension(struct extended_bytes *of, const struct nvm_function *f,
-                            struct nvm_inst_id extension) {
-  const struct nvm_inst *i = function_inst(f, extension);
-  struct extended_bytes *x = &of[extended_load(f, i)];
-  if (x == of) return;
-  if (x->count == 0) x->first = extension;
-  const struct nvm_inst *first = function_inst(f, x->first);
-  if (i->op == first->op && type_equal(i->type, first->type)) x->count++;
-}
-
-static void extend_vector(struct extended_bytes *x, struct nvm_function *f,
-                          struct nvm_inst_id load) {
-  if (x->count == 0 || x->count != f->uses.data[load.index]) return;
-  struct type_table *t = &f->module->types;
-  enum op op = (enum op)function_inst(f, x->first)->op;
-  struct nvm_type element = function_inst(f, x->first)->type;
-  uint64_t lanes = type_info(t, function_inst(f, load)->type)->count;
-  struct builder below = builder_located(builder_before(f, function_inst(f, load)->next), load);
-  x->vector = builder_unary(&below, op, type_vector(t, element, lanes), value_of_inst(load));
-}
-
-/* The extension of a lane becomes a lane of the extension. */
-static void take_extended_lane(const struct extended_bytes *of, struct nvm_function *f,
-                               struct nvm_inst_id extension) {
-  const struct extended_bytes *x = &of[extended_load(f, function_inst(f, extension))];
-  if (value_is_none(x->vector)) return;
-  struct nvm_value lane = inst_operand(f, function_inst(f, extension), 0);
-  struct nvm_value index = inst_operand(f, value_inst(f, lane), 1);
-  inst_set_operand(f, extension, 0, x->vector);
-  if (!inst_add_operand(f, extension, index)) return;
-  function_inst(f, extension)->op = OP_EXTRACTELEMENT;
-  function_inst(f, extension)->flags = 0;
-  inst_remove(f, (struct nvm_inst_id){value_index(lane)});
-}
-
-bool legalize_loaded_bytes(struct nvm_function *f, struct arena *arena) {
-  uint32_t count = f->insts.count;
-  struct extended_bytes *of = arena_alloc(arena, count * sizeof *of);
-  if (!of) return false;
-  memset(of, 0, count * sizeof *of);
-  FOR_EACH_BLOCK (f, b)
-    FOR_EACH_INST (f, b, i) count_extension(of, f, i);
-  for (uint32_t i = 1; i < count; i++) extend_vector(&of[i], f, (struct nvm_inst_id){i});
-  FOR_EACH_BLOCK (f, b)
-    FOR_EACH_INST (f, b, i)
-      if (i.index < count) take_extended_lane(of, f, i);
-  return !module_out_of_memory(f->module);
-}
+/* --- aliases -------------------------------------------------------------------------------- */
 
 static struct nvm_global *alias_of(struct nvm_module *m, struct nvm_value v) {
   struct nvm_global *g = value_kind(v) == VALUE_GLOBAL ? module_global(m, v) : NULL;
@@ -332,7 +250,7 @@ bool legalize_function(struct nvm_function *f, bool optimizes) {
     FOR_EACH_INST (f, b, i) {
       legalize_inst(f, i);
       if (is_atomic_vector(f, function_inst(f, i))) access_as_integer(f, i);
-      if (optimizes && is_long_division(f, function_inst(f, i))) share_division(f, i);
+      if (optimizes && divides_by_variable(f, function_inst(f, i))) share_division(f, i);
     }
   return !module_out_of_memory(f->module);
 }

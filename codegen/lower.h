@@ -95,7 +95,7 @@ struct lower {
   uint32_t *inst_regs;     /* by instruction: index of its first part in `regs`, 0: none yet */
   uint32_t *arg_regs;      /* by argument */
   VEC(struct ptx_reg) regs;
-  VEC(bool) zero_above; /* by number of a 16-bit register: it holds a byte, zeros above */
+  VEC(unsigned char) above; /* by number of a 16-bit register that holds a byte: enum byte_above */
   struct dominance dominance;
   struct loops loops;
   uint32_t *block_labels;   /* by block */

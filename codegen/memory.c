@@ -61,8 +61,10 @@ static void emit_access(const struct access *a, int64_t offset, uint16_t type,
   else emit2(a->l, PTX_ST, mods.words, address, value);
 }
 
-static struct ptx_operand load_new(const struct access *a, int64_t offset, uint32_t bits) {
-  struct ptx_operand r = ptx_r(emit_temp(a->l, mod_class(mod_bits(bits))));
+/* In a register of `container` bits, zero-extended. */
+static struct ptx_operand load_new(const struct access *a, int64_t offset, uint32_t bits,
+                                   uint32_t container) {
+  struct ptx_operand r = ptx_r(emit_temp(a->l, mod_class(mod_bits(container))));
   emit_access(a, offset, mod_unsigned(bits), &r, 1);
   return r;
 }
@@ -72,8 +74,6 @@ static struct ptx_operand load_new(const struct access *a, int64_t offset, uint3
 static bool is_simple(const struct part *p) {
   return p->kind != PART_I1 && (p->bits == 8 || p->bits == 16 || p->bits == 32 || p->bits == 64);
 }
-
-static const struct part byte_part = {.kind = PART_INT, .bits = 8, .container = 16};
 
 /* Whether the part cannot be one access: not a power of two bytes, or not aligned. */
 static bool needs_pieces(const struct access *a, uint32_t bytes, int64_t offset) {
@@ -87,24 +87,30 @@ static uint32_t piece_bytes(const struct access *a, uint32_t left, int64_t offse
   return n;
 }
 
+/* Joins the pieces of up to four bytes in a 32-bit register, zeros above. */
+static struct ptx_operand load_word(const struct access *a, uint32_t bytes, int64_t offset) {
+  if (piece_bytes(a, bytes, offset) == bytes) return load_new(a, offset, bytes * 8, 32);
+  uint32_t half = bytes > 2 ? 2 : 1;
+  struct ptx_operand low = load_word(a, half, offset),
+                     high = load_word(a, bytes - half, offset + half);
+  struct ptx_operand order = ptx_i(half == 2 ? 0x5410 : 0x5540);
+  return emit_value(a->l, PTX_MOD_B32, PTX_PRMT, PTX_MODS(PTX_MOD_B32), PTX_OPS(low, high, order));
+}
+
 /* Joins the pieces of an integer in a register of its container. */
 static struct ptx_operand load_pieces(const struct access *a, const struct part *p,
                                       int64_t offset) {
   uint32_t bytes = part_store_bytes(p);
-  struct ptx_operand whole = {0};
-  for (uint32_t done = 0, n; done < bytes; done += n) {
-    n = piece_bytes(a, bytes - done, offset + done);
-    const struct part piece = {
-        .kind = PART_INT, .bits = (uint8_t)(n * 8), .container = n == 4 ? 32 : 16};
-    struct ptx_operand value = load_new(a, offset + done, n * 8);
-    value = emit_zext(a->l, value, &piece, p->container);
-    if (done) {
-      value = emit_binary(a->l, PTX_SHL, part_bits_mod(p), value, ptx_i((int64_t)done * 8));
-      value = emit_binary(a->l, PTX_OR, part_bits_mod(p), value, whole);
-    }
-    whole = value;
+  if (p->container == 32) return load_word(a, bytes, offset);
+  if (p->container == 64 && bytes <= 4)
+    return emit_convert(a->l, PTX_MOD_U64, PTX_MOD_U32, load_word(a, bytes, offset));
+  if (p->container == 64) {
+    struct ptx_operand low = load_word(a, 4, offset), high = load_word(a, bytes - 4, offset + 4);
+    return emit_group(a->l, PTX_MOD_B64, low, high);
   }
-  return whole;
+  struct ptx_operand low = load_new(a, offset, 8, 16), high = load_new(a, offset + 1, 8, 16);
+  high = emit_binary(a->l, PTX_SHL, PTX_MOD_B16, high, ptx_i(8));
+  return emit_binary(a->l, PTX_OR, PTX_MOD_B16, high, low);
 }
 
 /* Bits above the width are stored as zeros. */
@@ -127,7 +133,7 @@ static void load_part(const struct access *a, const struct part *p, int64_t offs
                       struct ptx_operand to) {
   struct lower *l = a->l;
   if (p->kind == PART_I1) {
-    emit_copy(l, to.reg, emit_int_to_pred(l, load_new(a, offset, 8), 16));
+    emit_copy(l, to.reg, emit_int_to_pred(l, load_new(a, offset, 8, 16), 16));
   } else if (needs_pieces(a, part_store_bytes(p), offset)) {
     struct ptx_operand whole = load_pieces(a, p, offset);
     if (!part_is_full(p)) emit_copy(l, to.reg, whole);
@@ -239,8 +245,7 @@ static void load_bit_vector(const struct access *a, struct part_list parts, int6
   struct lower *l = a->l;
   struct ptx_operand *loaded = arena_alloc(&l->function_arena, (size_t)bytes * sizeof *loaded);
   if (!loaded) return;
-  for (int64_t b = 0; b < bytes; b++)
-    loaded[b] = convert_to_bits(l, &byte_part, load_new(a, offset + b, 8));
+  for (int64_t b = 0; b < bytes; b++) loaded[b] = load_new(a, offset + b, 8, 64);
   int64_t at = 0;
   for (uint32_t k = 0; k < parts.count; k++) {
     const struct part *p = part_at(parts, k);
@@ -352,7 +357,7 @@ void memory_lower_load(struct lower *l, const struct nvm_inst *i) {
   struct part_list parts = part_list(l, i->type);
   for (uint32_t k = 0; k < parts.count && inst_is_none(extension); k++)
     if (part_at(parts, k)->kind == PART_INT && part_at(parts, k)->bits == 8)
-      emit_note_zero_above(l, to[k]);
+      emit_note_above(l, to[k], ABOVE_ZERO);
 }
 
 void memory_lower_store(struct lower *l, const struct nvm_inst *i) {

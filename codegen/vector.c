@@ -143,8 +143,9 @@ void vector_lower_extract(struct lower *l, const struct nvm_inst *i) {
   if (v.count == 0) return;
   for (uint32_t j = 0; j < v.parts_each; j++) emit_copy(l, to[j], v.at[lane * v.parts_each + j]);
   struct ptx_operand only = v.at[lane * v.parts_each];
-  if (known && only.kind == PTX_OPERAND_REG && emit_has_zero_above(l, only))
-    emit_note_zero_above(l, to[0]);
+  for (enum byte_above above = ABOVE_ZERO; above <= ABOVE_SIGN && known; above++)
+    if (only.kind == PTX_OPERAND_REG && emit_has_above(l, only, above))
+      emit_note_above(l, to[0], above);
   for (uint32_t k = 1; k < v.count && !known; k++) select_lane(l, v, k, lane_is(l, index, k), to);
 }
 

@@ -1,0 +1,114 @@
+/* Loads vectors in the form that all readers of their lanes want.
+ *
+ *   up to four bytes, extended alike    the vector is extended, so that the load extends (select.c)
+ *   lanes cast alike to a type of as    a vector of that type is loaded, in registers of its class
+ *   many bits
+ *
+ * A reader of a lane is counted at its load if nothing else reads the lane; where all readers of a
+ * load are alike, they become lanes of the changed vector. */
+#include "codegen/stage.h"
+#include "ir/build.h"
+
+/* By load: its first reader, how many are alike, and what they read instead if all are. */
+struct readers {
+  struct nvm_inst_id first;
+  uint32_t count;
+  struct nvm_value changed;
+};
+
+static uint64_t lane_count_of(const struct nvm_function *f, const struct nvm_inst *load) {
+  return type_info(&f->module->types, load->type)->count;
+}
+
+static uint32_t lane_bits(const struct nvm_function *f, struct nvm_type type) {
+  const struct type_table *t = &f->module->types;
+  return layout_scalar_bits(&f->module->layout, t, type_scalar(t, type));
+}
+
+/* Whether i is an extension that the load of a vector can do. */
+static bool extends_bytes(const struct nvm_function *f, const struct nvm_inst *i,
+                          const struct nvm_inst *load) {
+  enum { MOST_LANES = 4 };
+  return (i->op == OP_ZEXT || i->op == OP_SEXT) &&
+         (type_equal(i->type, TYPE_I32) || type_equal(i->type, TYPE_I64)) &&
+         lane_bits(f, load->type) == 8 && lane_count_of(f, load) <= MOST_LANES;
+}
+
+/* Whether i reads bits of a lane as a scalar of another type. */
+static bool reads_as_other(const struct nvm_function *f, const struct nvm_inst *i,
+                           const struct nvm_inst *load) {
+  const struct type_table *t = &f->module->types;
+  enum type_kind kind = type_kind(t, i->type);
+  bool is_scalar = kind == TY_FLOAT || kind == TY_DOUBLE || kind == TY_INT;
+  return i->op == OP_BITCAST && is_scalar && lane_bits(f, load->type) == lane_bits(f, i->type) &&
+         memory_access_unpack(load->aux).ordering == ORDER_NONE;
+}
+
+/* The load of the vector a lane of which `reader`, and nothing else, reads; 0: it is no such. */
+static uint32_t load_read_by(const struct nvm_function *f, const struct nvm_inst *reader) {
+  nvm_u128 index;
+  if (reader->op != OP_ZEXT && reader->op != OP_SEXT && reader->op != OP_BITCAST) return 0;
+  struct nvm_value lane = inst_operand(f, reader, 0);
+  const struct nvm_inst *take = value_inst(f, lane);
+  if (!take || take->op != OP_EXTRACTELEMENT || f->uses.data[value_index(lane)] != 1 ||
+      !const_is_int(f->module, inst_operand(f, take, 1), &index))
+    return 0;
+  struct nvm_value vector = inst_operand(f, take, 0);
+  const struct nvm_inst *load = value_inst(f, vector);
+  bool changes = load && load->op == OP_LOAD &&
+                 (extends_bytes(f, reader, load) || reads_as_other(f, reader, load));
+  return changes ? value_index(vector) : 0;
+}
+
+static void count_reader(struct readers *of, const struct nvm_function *f,
+                         struct nvm_inst_id reader) {
+  const struct nvm_inst *i = function_inst(f, reader);
+  struct readers *x = &of[load_read_by(f, i)];
+  if (x == of) return;
+  if (x->count == 0) x->first = reader;
+  const struct nvm_inst *first = function_inst(f, x->first);
+  if (i->op == first->op && type_equal(i->type, first->type)) x->count++;
+}
+
+static void change_load(struct readers *x, struct nvm_function *f, struct nvm_inst_id load) {
+  if (x->count == 0 || x->count != f->uses.data[load.index]) return;
+  struct type_table *t = &f->module->types;
+  enum op op = (enum op)function_inst(f, x->first)->op;
+  struct nvm_type lane = function_inst(f, x->first)->type,
+                  type = type_vector(t, lane, lane_count_of(f, function_inst(f, load)));
+  x->changed = value_of_inst(load);
+  if (op == OP_BITCAST) {
+    function_inst(f, load)->type = type;
+    return;
+  }
+  struct builder below = builder_located(builder_before(f, function_inst(f, load)->next), load);
+  x->changed = builder_unary(&below, op, type, value_of_inst(load));
+}
+
+/* The reader becomes a lane of the changed vector. */
+static void read_changed(const struct readers *of, struct nvm_function *f,
+                         struct nvm_inst_id reader) {
+  const struct readers *x = &of[load_read_by(f, function_inst(f, reader))];
+  if (value_is_none(x->changed)) return;
+  struct nvm_value lane = inst_operand(f, function_inst(f, reader), 0);
+  struct nvm_value index = inst_operand(f, value_inst(f, lane), 1);
+  inst_set_operand(f, reader, 0, x->changed);
+  if (!inst_add_operand(f, reader, index)) return;
+  function_inst(f, reader)->op = OP_EXTRACTELEMENT;
+  function_inst(f, reader)->flags = 0;
+  inst_remove(f, (struct nvm_inst_id){value_index(lane)});
+}
+
+bool loaded_lanes_change(struct nvm_function *f, struct arena *arena) {
+  uint32_t count = f->insts.count;
+  struct readers *of = arena_alloc(arena, count * sizeof *of);
+  if (!of) return false;
+  memset(of, 0, count * sizeof *of);
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) count_reader(of, f, i);
+  for (uint32_t i = 1; i < count; i++) change_load(&of[i], f, (struct nvm_inst_id){i});
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i)
+      if (i.index < count) read_changed(of, f, i);
+  return !module_out_of_memory(f->module);
+}
