@@ -20,7 +20,7 @@
  *            rounds. Hints (llvm.loop.unroll.full, .count, .enable, .disable) override costs.
  *            Unrolled loops get .disable, which code generation prints as .pragma "nounroll"; so
  *            do innermost loops whose body is too large for two copies, that have at most
- *            RUNTIME_FACTOR iterations, or with fewer than FEW_REGISTERS free registers, since
+ *            FEW_ITERATIONS iterations, or with fewer than FEW_REGISTERS free registers, since
  *            ptxas would unroll them; the knob reg-target-adjust moves this limit. With -Os and
  *            -Oz (optsize, minsize) all do; loops that -Oz meets are not unrolled for their hints.
  * Requires:  loop-simplify, lcssa; loop-rotate for exact and runtime.
@@ -47,10 +47,12 @@ enum {
   MAX_FULL_FRAME = 1200,
   MAX_FULL_SMALL = 40, /* with -Os: less leaves arrays in local memory, whose code is larger */
   MAX_PARTIAL = 75,
-  MAX_BY_PRAGMA = 6144,
+  MAX_BY_PRAGMA = 16384,
   MAX_GAIN = 2,    /* times MAX_FULL if so many instructions become constants */
   MANY_LEFT = 150, /* instructions: fewer are unrolled fully even if a factor saves as much */
-  RUNTIME_FACTOR = 8,
+  EXACT_FACTOR = 8,
+  RUNTIME_FACTOR = 4, /* as many loads in flight, and registers for them */
+  FEW_ITERATIONS = 8, /* do not pay for a remainder */
   MAX_ROUNDS = 4,
   MAX_BLOCKS = 1024,
   FEW_REGISTERS = 24
@@ -141,10 +143,10 @@ static uint64_t left_by_factor(const struct unroller *u, uint32_t n) {
   return left > test ? left - test : 0;
 }
 
-/* The largest factor up to RUNTIME_FACTOR whose copies have at most `most` instructions and, if the
+/* The largest factor up to EXACT_FACTOR whose copies have at most `most` instructions and, if the
  * count is a number, leave no iterations over. */
 static uint32_t choose_factor(uint64_t work, uint64_t most, bool number, uint64_t iterations) {
-  uint32_t factor = RUNTIME_FACTOR;
+  uint32_t factor = EXACT_FACTOR;
   while (factor > 1 && (factor * work > most || (number && iterations % factor))) factor /= 2;
   return factor;
 }
@@ -218,8 +220,9 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   bool cheap = hinted || !(c.divisor & (c.divisor - 1));
   if (convergent)
     return not_unrolled("operations on several threads permit no loop for remaining iterations");
-  if (!cheap || iterations <= (hinted ? factor : RUNTIME_FACTOR))
+  if (!cheap || iterations <= (hinted ? factor : FEW_ITERATIONS))
     return kept_rolled("it has few iterations", !hinted);
+  if (!hinted && factor > RUNTIME_FACTOR) factor = RUNTIME_FACTOR;
   return (struct plan){UNROLL_RUNTIME, factor, true, NULL, false};
 }
 

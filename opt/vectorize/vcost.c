@@ -560,9 +560,17 @@ static uint32_t first_count(struct vector_loop *v, const struct vplan *p, uint32
   return count;
 }
 
+/* Whether the threads of a block take turns: the counter moves by a warp at least, so that each
+ * thread has few iterations. */
+static bool is_shared_by_threads(const struct vector_loop *v) {
+  enum { WARP = 32 };
+  return v->trips.step >= WARP || v->trips.step <= -WARP;
+}
+
 /* Whether a candidate saves enough. If it lowers occupancy, it must save a quarter: costs assume
  * half of the warps, which is not true of every launch. Interleaving alone gains only what
- * unrolling and an assembler cannot: loads move before stores of earlier iterations. */
+ * unrolling and an assembler cannot: loads move before stores of earlier iterations; after its
+ * checks it takes many iterations to gain it. */
 static bool saves_enough(const struct vector_loop *v, const struct vector_cost *price,
                          uint32_t factor, cost all, const struct vector_cost *scalar) {
   bool lowers_occupancy =
@@ -572,7 +580,8 @@ static bool saves_enough(const struct vector_loop *v, const struct vector_cost *
   cost issue = price->body / v->interleave; /* as many as the unrolled loop */
   bool unrolls_more = !vl_knob(v, KNOB_FORCE_TARGET_MAX_SCALAR_INTERLEAVE) && v->interleave < 4 &&
                       2 * v->interleave * v->body_count <= MAX_INTERLEAVED;
-  return !lowers_occupancy && !unrolls_more && all < 900 * (issue > wait ? issue : wait);
+  return !lowers_occupancy && !unrolls_more && !is_shared_by_threads(v) &&
+         all < 900 * (issue > wait ? issue : wait);
 }
 
 /* Tries one factor; keeps it if it is the best so far and saves enough. If it does not, tries lower
