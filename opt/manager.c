@@ -185,7 +185,8 @@ static enum nvm_status run_one(struct manager *g, enum pass_id p, struct nvm_fun
   if (s == NVM_OK && *changed && o->on_change)
     s = o->on_change(o->change_state, g->env.module, pass_table[p].name, f);
   uint32_t blocks = f ? f->blocks.count : 0;
-  if (s == NVM_OK && f && *changed && !rewrite_compact(f, &g->scratch)) s = NVM_OUT_OF_MEMORY;
+  if (s == NVM_OK && f && *changed && !rewrite_compact(f, &g->scratch, COMPACT_BETWEEN_PASSES))
+    s = NVM_OUT_OF_MEMORY;
   bool flow_kept = (pass_table[p].keeps & FORM_CFG) || g->env.flow_kept;
   if (f && *changed && (!flow_kept || f->blocks.count != blocks)) flow_invalidate(&g->flow);
   return s;
@@ -240,6 +241,7 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
     if (!steps[k].conditional) leader_changed = changed;
     any |= changed;
   }
+  if (any && !rewrite_compact(f, &g->scratch, COMPACT_AT_REST)) return NVM_OUT_OF_MEMORY;
   function_truncate(f, f->insts.count);
   if (any && g->env.calls && !call_graph_update(g->env.calls, n)) return NVM_OUT_OF_MEMORY;
   return NVM_OK;

@@ -212,9 +212,9 @@ static bool compact_blocks(struct nvm_function *f, struct arena *scratch) {
   return true;
 }
 
-bool rewrite_compact(struct nvm_function *f, struct arena *scratch) {
+bool rewrite_compact(struct nvm_function *f, struct arena *scratch, uint32_t most) {
   if (!compact_blocks(f, scratch)) return false;
-  if (f->insts.count < FEW || f->removed < f->insts.count / 4) return true;
+  if (f->insts.count < FEW || f->removed < f->insts.count / most) return true;
   uint32_t *now = arena_alloc(scratch, f->insts.count * sizeof *now), count = 0, alive = 1;
   f->removed = 0;
   if (!now) return false;

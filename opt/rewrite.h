@@ -59,8 +59,9 @@ void rewrite_all_metadata(struct nvm_function *f, rewrite_value *to, void *state
  * (by instruction). */
 void rewrite_drop_dead_metadata(struct nvm_function *f, bool *live);
 
-/* Renumbers instructions and blocks of f, in order, if a quarter of the numbers is unused, because
- * the tables of analyses are indexed by number. False when out of memory. */
-bool rewrite_compact(struct nvm_function *f, struct arena *scratch);
+/* Renumbers instructions and blocks of f, in order, if one in `most` of the numbers is unused,
+ * because the tables of analyses are indexed by number. False when out of memory. */
+enum { COMPACT_BETWEEN_PASSES = 4, COMPACT_AT_REST = 64 };
+bool rewrite_compact(struct nvm_function *f, struct arena *scratch, uint32_t most);
 
 #endif

@@ -331,28 +331,29 @@ static bool can_be_chained(const struct vector_access *a) {
   return !a->conditional && a->group == VP_NO_GROUP;
 }
 
-/* Adds the computations between chained loads and stores to the chain. */
+/* Adds the computations between chained loads and stores to the chain. `reaches` and `depends` are
+ * by position in the body. */
 static enum vector_refusal chain_between(struct vector_loop *v, bool *ok) {
-  bool *reaches = arena_alloc(v->env->arena, v->f->insts.count * sizeof *reaches);
-  bool *depends = arena_alloc(v->env->arena, v->f->insts.count * sizeof *depends);
+  bool *reaches = arena_alloc(v->env->arena, v->body_count * sizeof *reaches);
+  bool *depends = arena_alloc(v->env->arena, v->body_count * sizeof *depends);
   if (!reaches || !depends) return *ok = false, VECTOR_OK;
   for (uint32_t n = v->body_count; n-- > 0;) {
     const struct nvm_inst *i = vl_inst(v, v->body[n]);
     uint32_t access = v->access_of[v->body[n].index];
     bool store = access && v->accesses.data[access - 1].is_store && v->chained[v->body[n].index];
-    for (uint32_t k = 0; k < i->operand_count && (store || reaches[v->body[n].index]); k++)
+    for (uint32_t k = 0; k < i->operand_count && (store || reaches[n]); k++)
       if (vl_inside(v, inst_operand(v->f, i, k)))
-        reaches[value_index(inst_operand(v->f, i, k))] = true;
+        reaches[v->position[value_index(inst_operand(v->f, i, k))] - 1] = true;
   }
   for (uint32_t n = 0; n < v->body_count; n++) {
     struct nvm_inst_id id = v->body[n];
     const struct nvm_inst *i = vl_inst(v, id);
     uint32_t access = v->access_of[id.index];
-    depends[id.index] = access && v->chained[id.index];
+    depends[n] = access && v->chained[id.index];
     for (uint32_t k = 0; k < i->operand_count; k++)
-      depends[id.index] |=
-          vl_inside(v, inst_operand(v->f, i, k)) && depends[value_index(inst_operand(v->f, i, k))];
-    if (!depends[id.index] || !reaches[id.index] || v->chained[id.index]) continue;
+      depends[n] |= vl_inside(v, inst_operand(v->f, i, k)) &&
+                    depends[v->position[value_index(inst_operand(v->f, i, k))] - 1];
+    if (!depends[n] || !reaches[n] || v->chained[id.index]) continue;
     bool plain =
         access ? can_be_chained(&v->accesses.data[access - 1]) : effects_is_speculatable(v->f, i);
     if (i->op == OP_PHI || !plain || !dominance_dominates(v->dominance, i->block, v->loop->latch))

@@ -301,9 +301,9 @@ static void build_plain(struct plan_builder *b, struct nvm_inst_id id) {
 bool plan_build(struct vector_loop *v, uint32_t least, uint32_t most, struct vplan *p) {
   struct arena *arena = v->env->arena;
   struct plan_builder b = {.v = v, .p = p};
-  b.recipe_of = arena_alloc(arena, v->f->insts.count * sizeof *b.recipe_of);
+  b.recipe_of = v->tables->recipe_of;
   b.block_mask = arena_alloc(arena, v->f->blocks.count * sizeof *b.block_mask);
-  if (!b.recipe_of || !b.block_mask || !vplan_init(p, least, most, arena)) return false;
+  if (!b.block_mask || !vplan_init(p, least, most, arena)) return false;
   for (uint32_t k = 0; k < v->phis.count; k++)
     if (v->phis.data[k].needed) build_phi(&b, &v->phis.data[k]);
   for (uint32_t k = 0; k < v->body_count && !b.failed; k++) {

@@ -143,6 +143,34 @@ static enum vector_refusal check_instruction(const struct vector_loop *v,
   return known ? VECTOR_OK : VECTOR_INSTRUCTION;
 }
 
+static bool use_tables(struct vector_loop *v) {
+  struct vector_tables *t = v->tables;
+  uint32_t count = v->f->insts.count;
+  if (t->count < count) {
+    struct arena *arena = t->arena;
+    *t = (struct vector_tables){.arena = arena, .count = count + count / 2};
+    t->position = arena_alloc(arena, t->count * sizeof *t->position);
+    t->access_of = arena_alloc(arena, t->count * sizeof *t->access_of);
+    t->recipe_of = arena_alloc(arena, t->count * sizeof *t->recipe_of);
+    t->needed = arena_alloc(arena, t->count * sizeof *t->needed);
+    t->chained = arena_alloc(arena, t->count * sizeof *t->chained);
+    t->reduced = arena_alloc(arena, t->count * sizeof *t->reduced);
+    if (arena->failed) return false;
+  }
+  v->position = t->position, v->access_of = t->access_of;
+  v->needed = t->needed, v->chained = t->chained, v->reduced = t->reduced;
+  return true;
+}
+
+void legality_clear_tables(const struct vector_loop *v) {
+  const struct vector_tables *t = v->tables;
+  for (uint32_t k = 0; k < v->body_count; k++) {
+    uint32_t n = v->body[k].index;
+    t->position[n] = t->access_of[n] = t->recipe_of[n] = 0;
+    t->needed[n] = t->chained[n] = t->reduced[n] = false;
+  }
+}
+
 enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok) {
   const struct loop *l = v->loop;
   uint32_t count = 0;
@@ -157,12 +185,7 @@ enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok) {
       count++;
     }
   v->body = arena_alloc(arena, (count + 1) * sizeof *v->body);
-  v->position = arena_alloc(arena, v->f->insts.count * sizeof *v->position);
-  v->needed = arena_alloc(arena, v->f->insts.count * sizeof *v->needed);
-  v->chained = arena_alloc(arena, v->f->insts.count * sizeof *v->chained);
-  v->access_of = arena_alloc(arena, v->f->insts.count * sizeof *v->access_of);
-  v->reduced = arena_alloc(arena, v->f->insts.count * sizeof *v->reduced);
-  *ok = v->body && v->position && v->needed && v->chained && v->reduced && v->access_of;
+  *ok = v->body && use_tables(v);
   if (!*ok) return VECTOR_OK;
   for (uint32_t b = 0; b < l->block_count; b++)
     FOR_EACH_INST (v->f, v->loops->blocks[l->first_block + b], i) {

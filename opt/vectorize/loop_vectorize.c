@@ -32,6 +32,7 @@ struct vectorizer {
   struct scev_env *scev;
   struct alias_env *alias;
   struct uses uses;
+  struct vector_tables tables;
   bool *visited; /* by block: its loop has been visited */
   uint32_t visited_count;
 };
@@ -188,8 +189,31 @@ static bool may_interleave(const struct vector_loop *v) {
          (vl_requested_count(v) == 0 && accesses_ordered_latency(v) > 0);
 }
 
+static enum nvm_status run_phases(struct vector_loop *v, bool outer, bool *changed) {
+  enum nvm_status status = NVM_OK;
+  struct vplan p;
+  struct outer_nest *nest = NULL;
+  enum vector_refusal r = phase_legality(v, outer, &nest, &status);
+  if (status == NVM_OK && r == VECTOR_OK && v->body_count > MAX_BODY) r = VECTOR_NOT_BENEFICIAL;
+  if (status == NVM_OK && r == VECTOR_OK) r = phase_safety(v);
+  if (v->interleave_only) vreport_refusal(v, VECTOR_LOW_TRIP_COUNT);
+  if (v->interleave_only && (outer || !may_interleave(v))) return status;
+  if (status == NVM_OK && r == VECTOR_OK) r = phase_plan(v, nest, &p, &status);
+  if (status == NVM_OK && r == VECTOR_OK) show_initial(v, &p);
+  if (status == NVM_OK && r == VECTOR_OK && !outer) {
+    r = phase_profit(v, &p);
+    show_costs(v);
+  }
+  if (status == NVM_OK && r == VECTOR_OK) status = verify_final(v, &p);
+  if (status == NVM_OK && r == VECTOR_OK) status = phase_execute(v, &p, nest, changed);
+  else if (status == NVM_OK && !v->interleave_only) vreport_refusal(v, r);
+  else if (status == NVM_OK && r == VECTOR_LOW_TRIP_COUNT) vreport_too_few(v);
+  return status;
+}
+
 static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed) {
   struct vector_loop v = {.f = z->f,
+                          .tables = &z->tables,
                           .env = z->env,
                           .loops = &z->loops,
                           .dominance = &z->dominance,
@@ -198,9 +222,6 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
                           .uses = z->uses,
                           .index = index,
                           .loop = &z->loops.data[index]};
-  enum nvm_status status = NVM_OK;
-  struct vplan p;
-  struct outer_nest *nest = NULL;
   bool outer;
   read_hints(&v);
   if (v.hints.is_vectorized) return NVM_OK;
@@ -213,21 +234,8 @@ static enum nvm_status visit(struct vectorizer *z, uint32_t index, bool *changed
     return NVM_OK;
   }
   if (!phase_dispatch(&v, &outer)) return NVM_OK;
-  enum vector_refusal r = phase_legality(&v, outer, &nest, &status);
-  if (status == NVM_OK && r == VECTOR_OK && v.body_count > MAX_BODY) r = VECTOR_NOT_BENEFICIAL;
-  if (status == NVM_OK && r == VECTOR_OK) r = phase_safety(&v);
-  if (v.interleave_only) vreport_refusal(&v, VECTOR_LOW_TRIP_COUNT);
-  if (v.interleave_only && (outer || !may_interleave(&v))) return status;
-  if (status == NVM_OK && r == VECTOR_OK) r = phase_plan(&v, nest, &p, &status);
-  if (status == NVM_OK && r == VECTOR_OK) show_initial(&v, &p);
-  if (status == NVM_OK && r == VECTOR_OK && !outer) {
-    r = phase_profit(&v, &p);
-    show_costs(&v);
-  }
-  if (status == NVM_OK && r == VECTOR_OK) status = verify_final(&v, &p);
-  if (status == NVM_OK && r == VECTOR_OK) status = phase_execute(&v, &p, nest, changed);
-  else if (status == NVM_OK && !v.interleave_only) vreport_refusal(&v, r);
-  else if (status == NVM_OK && r == VECTOR_LOW_TRIP_COUNT) vreport_too_few(&v);
+  enum nvm_status status = run_phases(&v, outer, changed);
+  legality_clear_tables(&v);
   return status;
 }
 
@@ -240,22 +248,36 @@ static uint32_t next_loop(struct vectorizer *z) {
   return 0;
 }
 
-enum nvm_status loop_vectorize_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
-  struct vectorizer z = {.f = f, .env = env, .visited_count = f->blocks.count};
-  if (!env->knobs->value[KNOB_VECTORIZE_LOOPS] || function_attribute(f, ATTR_OPTNONE))
-    return NVM_OK;
-  z.visited = arena_alloc(env->arena, z.visited_count * sizeof *z.visited);
-  if (!z.visited || !analyze(&z)) return NVM_OUT_OF_MEMORY;
-  for (uint32_t n, done = 0; done < MAX_LOOPS && (n = next_loop(&z)) != 0;) {
+static enum nvm_status visit_loops(struct vectorizer *z, bool *changed) {
+  if (!analyze(z)) return NVM_OUT_OF_MEMORY;
+  for (uint32_t n, done = 0; done < MAX_LOOPS && (n = next_loop(z)) != 0;) {
     bool changes = false;
-    z.visited[z.loops.data[n].header.index] = true;
-    enum nvm_status status = visit(&z, n, &changes);
+    z->visited[z->loops.data[n].header.index] = true;
+    enum nvm_status status = visit(z, n, &changes);
     if (status != NVM_OK) return status;
     if (!changes) continue;
     *changed = true;
     done++;
-    flow_invalidate(env->flow);
-    if (!analyze(&z)) return NVM_OUT_OF_MEMORY;
+    flow_invalidate(z->env->flow);
+    arena_reset(z->env->arena);
+    if (!analyze(z)) return NVM_OUT_OF_MEMORY;
   }
   return NVM_OK;
+}
+
+enum nvm_status loop_vectorize_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct pass_env own = *env; /* with an arena for the analyses and plans until the next change */
+  struct arena until_change;
+  struct vectorizer z = {
+      .f = f, .env = &own, .tables = {.arena = env->arena}, .visited_count = f->blocks.count};
+  if (!env->knobs->value[KNOB_VECTORIZE_LOOPS] || function_attribute(f, ATTR_OPTNONE))
+    return NVM_OK;
+  z.visited = arena_alloc(env->arena, z.visited_count * sizeof *z.visited);
+  if (!z.visited) return NVM_OUT_OF_MEMORY;
+  arena_init_reused(&until_change, env->arena->allocator);
+  own.arena = &until_change;
+  enum nvm_status status = visit_loops(&z, changed);
+  env->fault = own.fault;
+  arena_free(&until_change);
+  return status;
 }

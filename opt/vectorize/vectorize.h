@@ -144,6 +144,15 @@ struct vector_stage {
 };
 
 /* The state of one loop in all phases. */
+/* By instruction, for the loops of a function one after the other: allocated once, zero but for
+ * instructions of the loop that is visited. */
+struct vector_tables {
+  struct arena *arena;
+  uint32_t count;
+  uint32_t *position, *access_of, *recipe_of;
+  bool *needed, *chained, *reduced;
+};
+
 struct vector_loop {
   struct nvm_function *f;
   struct pass_env *env;
@@ -163,9 +172,10 @@ struct vector_loop {
   /* Legality. */
   struct nvm_inst_id *body; /* the loop's instructions in linear order */
   uint32_t body_count;
-  uint32_t *position; /* by instruction: 1 + index into body, 0: outside */
-  bool *needed;       /* by instruction: a recipe must compute it */
-  bool *chained;      /* by instruction: a member of a serial chain */
+  struct vector_tables *tables; /* which the following and access_of are of */
+  uint32_t *position;           /* by instruction: 1 + index into body, 0: outside */
+  bool *needed;                 /* by instruction: a recipe must compute it */
+  bool *chained;                /* by instruction: a member of a serial chain */
   bool *reduced; /* by instruction: a link of a reduction, which is reordered and wraps elsewhere */
   VEC(struct header_phi) phis;
   VEC(struct vector_access) accesses;
@@ -245,6 +255,8 @@ enum vector_refusal legality_check(struct vector_loop *v, enum nvm_status *statu
 /* Collects the body in linear order and checks each instruction; part of it. *ok: false when out
  * of memory. */
 enum vector_refusal legality_collect_body(struct vector_loop *v, bool *ok);
+/* Clears the tables for the next loop. */
+void legality_clear_tables(const struct vector_loop *v);
 /* Classifies a header phi that is not an induction; false if it is not a reduction. */
 bool reduction_recognize(struct vector_loop *v, struct header_phi *p);
 /* The flags of sums of an induction and up to `count` of its steps: those of the scalar addition,
