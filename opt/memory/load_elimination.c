@@ -12,7 +12,7 @@
 #include "analysis/accesses.h"
 #include "analysis/effects.h"
 
-enum { MAX_NODES = 16, MAX_STEPS = 96, MAX_ANTICIPATION = 64 };
+enum { MAX_NODES = 64, MAX_STEPS = 512, MAX_ANTICIPATION = 64 };
 
 enum availability { AVAILABLE, UNKNOWN, TRANSPARENT };
 

@@ -181,65 +181,99 @@ static bool look_through(struct splitter *s, struct nvm_inst_id id) {
 
 /* --- Choices --- */
 
-/* Whether v points to at least `bytes` bytes of a variable. Lowers *align to the known alignment of
- * v. */
-static bool is_in_variables(const struct splitter *s, struct nvm_value v, uint64_t bytes,
-                            uint64_t *align) {
+/* Whether `bytes` bytes at v plus an offset are in a variable. Lowers *align to the known alignment
+ * there. */
+static bool is_in_variables(const struct splitter *s, struct nvm_value v, int64_t offset,
+                            uint64_t bytes, uint64_t *align) {
   struct alias_address a = alias_decompose(s->f, v);
   const struct nvm_inst *i = value_inst(s->f, a.base);
-  if (!i || i->op != OP_ALLOCA || a.term_count) return false;
+  if (!i || i->op != OP_ALLOCA || a.term_count ||
+      __builtin_add_overflow(a.offset, offset, &a.offset))
+    return false;
   uint64_t size = alloca_bytes(s->f, i);
   uint64_t own = sroa_align_at(alloca_align(s->f, i), (uint64_t)a.offset);
   if (own < *align) *align = own;
   return a.offset >= 0 && bytes <= size && (uint64_t)a.offset <= size - bytes;
 }
 
-/* The select that computes the address of a load, if both its operands point to variables. */
-static struct nvm_inst_id choice_of(const struct splitter *s, const struct nvm_inst *load) {
-  struct nvm_value v = load->op == OP_LOAD ? inst_operand(s->f, load, 0) : VALUE_NULL;
-  const struct nvm_inst *i = value_inst(s->f, v);
-  uint64_t align = 1;
-  if (!i || i->op != OP_SELECT || !effects_is_plain_access(load)) return (struct nvm_inst_id){0};
-  for (uint32_t k = 1; k < 3; k++)
-    if (!is_in_variables(s, inst_operand(s->f, i, k), sroa_size(s, load->type), &align))
-      return (struct nvm_inst_id){0};
-  return value_inst_id(v);
+/* The select whose result plus an offset v is, by at most one gep. */
+static struct nvm_inst_id select_below(const struct splitter *s, struct nvm_value v,
+                                       int64_t *offset) {
+  struct alias_address a = alias_decompose(s->f, v);
+  const struct nvm_inst *i = value_inst(s->f, v), *base = value_inst(s->f, a.base);
+  bool is_near = i && (value_equal(v, a.base) ||
+                       (i->op == OP_GEP && value_equal(inst_operand(s->f, i, 0), a.base)));
+  *offset = a.offset;
+  return is_near && base && a.term_count == 0 && base->op == OP_SELECT ? value_inst_id(a.base)
+                                                                       : (struct nvm_inst_id){0};
 }
 
-static void load_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst_id choice) {
+/* The select that computes the address of a load, if both its operands point to variables. */
+static struct nvm_inst_id choice_of(const struct splitter *s, const struct nvm_inst *load,
+                                    int64_t *offset) {
+  if (load->op != OP_LOAD || !effects_is_plain_access(load)) return (struct nvm_inst_id){0};
+  struct nvm_inst_id choice = select_below(s, inst_operand(s->f, load, 0), offset);
+  uint64_t align = 1;
+  for (uint32_t k = 1; k < 3 && !inst_is_none(choice); k++)
+    if (!is_in_variables(s, inst_operand_at(s->f, choice, k), *offset, sroa_size(s, load->type),
+                         &align))
+      return (struct nvm_inst_id){0};
+  return choice;
+}
+
+static void load_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst_id choice,
+                      int64_t offset) {
   s->b = builder_replacing(s->f, id);
   struct nvm_type type = function_inst(s->f, id)->type;
   struct nvm_value operands[3] = {inst_operand_at(s->f, choice, 0)};
   for (uint32_t k = 1; k < 3; k++) {
     struct nvm_value from = inst_operand_at(s->f, choice, k);
     uint64_t align = access_align(s, function_inst(s->f, id), type);
-    is_in_variables(s, from, sroa_size(s, type), &align);
+    is_in_variables(s, from, offset, sroa_size(s, type), &align);
+    from = builder_offset(&s->b, from, offset);
     operands[k] = builder_load(&s->b, type, from, sroa_aligned(align));
   }
   rewrite_set(&s->rewrite, id, builder_add(&s->b, OP_SELECT, 0, type, operands, 3, 0));
-  rewrite_set(&s->rewrite, choice, operands[1]); /* unused now */
+  /* The choice is unused now. */
+  rewrite_set(&s->rewrite, choice, inst_operand_at(s->f, choice, 1));
+}
+
+/* By instruction that is an address: how many of its uses are loads that load_both() can replace. */
+static uint32_t *count_choice_loads(struct splitter *s) {
+  uint32_t *loads = arena_alloc(s->arena, s->f->insts.count * sizeof *loads);
+  int64_t offset;
+  if (!loads) return NULL;
+  FOR_EACH_BLOCK (s->f, b)
+    FOR_EACH_INST (s->f, b, i) {
+      const struct nvm_inst *inst = function_inst(s->f, i);
+      if (!inst_is_none(choice_of(s, inst, &offset)))
+        loads[value_index(inst_operand(s->f, inst, 0))]++;
+    }
+  FOR_EACH_BLOCK (s->f, b)
+    FOR_EACH_INST (s->f, b, i) {
+      const struct nvm_inst *inst = function_inst(s->f, i);
+      if (inst->op == OP_GEP && loads[i.index] && loads[i.index] == s->f->uses.data[i.index])
+        loads[value_index(inst_operand(s->f, inst, 0))]++;
+    }
+  return loads;
 }
 
 /* Loads from both variables of a select that is only loaded from. `std::min(a, b)`, which returns a
- * reference, is such a select. */
+ * reference, is such a select; a copy of the struct of one of two is loads of its members. */
 static bool split_choices(struct splitter *s) {
-  bool any = false, found = false;
-  uint32_t *loads = arena_alloc(s->arena, s->f->insts.count * sizeof *loads),
-           known = s->f->insts.count;
+  bool any = false;
+  uint32_t known = s->f->insts.count, *loads = count_choice_loads(s);
   s->failed |= !loads;
   if (!loads) return false;
-  for (int again = 0; again < 1 + found; again++)
-    FOR_EACH_BLOCK (s->f, b)
-      FOR_EACH_INST (s->f, b, i) {
-        struct nvm_inst_id choice =
-            i.index < known ? choice_of(s, function_inst(s->f, i)) : (struct nvm_inst_id){0};
-        if (inst_is_none(choice) || (again && loads[choice.index] != s->f->uses.data[choice.index]))
-          continue;
-        if (again) load_both(s, i, choice);
-        else loads[choice.index]++;
-        found = true;
-        any |= again;
-      }
+  FOR_EACH_BLOCK (s->f, b)
+    FOR_EACH_INST (s->f, b, i) {
+      int64_t offset;
+      struct nvm_inst_id choice =
+          i.index < known ? choice_of(s, function_inst(s->f, i), &offset) : (struct nvm_inst_id){0};
+      if (inst_is_none(choice) || loads[choice.index] != s->f->uses.data[choice.index]) continue;
+      load_both(s, i, choice, offset);
+      any = true;
+    }
   return any;
 }
 

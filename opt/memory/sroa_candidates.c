@@ -67,6 +67,7 @@ static void note_uses(struct splitter *s, const struct nvm_inst *i, struct sroa_
       found->structs |= type_is_aggregate(t, value_type(s->f, first));
       break;
     case OP_GEP:
+      found->choices |= is_op(s, inst_operand(s->f, i, 0), OP_SELECT);
       if (!(d = direct_of(s, inst_operand(s->f, i, 0)))) break;
       for (uint32_t k = 1; k < i->operand_count; k++)
         d->unsupported |= value_kind(inst_operand(s->f, i, k)) != VALUE_CONST;
