@@ -207,11 +207,14 @@ static const struct address *raise_sibling(struct sharer *s, const struct addres
 
 /* --- strides ---------------------------------------------------------------------------------- */
 
-/* How many instructions compute nothing but v. */
+/* How many instructions compute nothing but v, or indices of an array beside it, of which those are
+ * likely to change too: two arrays have one extension, whose sum the next index begins with. */
 static uint32_t count_saved(const struct nvm_function *f, struct nvm_value v, uint32_t depth) {
   const struct nvm_inst *i = value_inst(f, v);
   uint32_t saved = 1;
-  if (!i || depth == 0 || f->uses.data[value_index(v)] != 1) return 0;
+  if (!i || depth == 0) return 0;
+  uint32_t most = i->op == OP_SEXT || i->op == OP_ZEXT ? 2 : i->op == OP_ADD ? 3 : 1;
+  if (f->uses.data[value_index(v)] > most) return 0;
   bool arithmetic = i->op == OP_GEP || i->op == OP_SEXT || i->op == OP_ZEXT || i->op == OP_SHL ||
                     i->op == OP_ADD || i->op == OP_SUB || i->op == OP_MUL || i->op == OP_OR;
   if (!arithmetic) return 0;
