@@ -148,6 +148,26 @@ static uint32_t find_group(struct reducer *r, struct scev form) {
   return r->group_count++;
 }
 
+static struct part *part_of(struct reducer *r, struct nvm_value v) {
+  bool is_old = value_kind(v) == VALUE_INST && value_index(v) < r->part_count;
+  return is_old ? &r->parts[value_index(v)] : NULL;
+}
+
+static void keep(struct reducer *r, struct nvm_value v) {
+  struct part *p = part_of(r, v);
+  if (p) p->is_kept = true;
+}
+
+/* Keeps what an address is computed from: share-addresses subtracts it from another one's. */
+static void keep_address(struct reducer *r, struct nvm_value v, uint32_t depth) {
+  enum { MAX_DEPTH = 5 };
+  const struct nvm_inst *i = value_inst(r->f, v);
+  if (!i || i->op == OP_PHI || depth == MAX_DEPTH) return;
+  keep(r, v);
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    keep_address(r, inst_operand(r->f, i, k), depth + 1);
+}
+
 static bool collect(struct reducer *r) {
   const struct loops *l = &r->nest.loops;
   r->group_count = r->accesses.count = 0;
@@ -166,6 +186,7 @@ static bool collect(struct reducer *r) {
       if (loops_is_invariant(l, r->f, r->n, pointer) || is_reduced(r, pointer)) continue;
       struct scev form = scev_of(r->scev, pointer);
       uint32_t g = form.width && !value_is_none(form.base) ? find_group(r, form) : UINT32_MAX;
+      if (g == UINT32_MAX && form.width && has_relatives(r, form)) keep_address(r, pointer, 0);
       if (g == UINT32_MAX) continue;
       struct access a = {i, g, form.constant};
       if (!VEC_PUSH(r->env->arena, &r->accesses, a)) return false;
@@ -252,19 +273,9 @@ static void use_pointers(struct reducer *r) {
 
 /* --- integer sums ----------------------------------------------------------------------------- */
 
-static struct part *part_of(struct reducer *r, struct nvm_value v) {
-  bool is_old = value_kind(v) == VALUE_INST && value_index(v) < r->part_count;
-  return is_old ? &r->parts[value_index(v)] : NULL;
-}
-
 static uint32_t live_uses(const struct reducer *r, struct nvm_inst_id i) {
   uint32_t uses = r->f->uses.data[i.index];
   return i.index < r->part_count ? uses - r->parts[i.index].dead_uses : uses;
-}
-
-static void keep(struct reducer *r, struct nvm_value v) {
-  struct part *p = part_of(r, v);
-  if (p) p->is_kept = true;
 }
 
 /* Visits a block after those that use its values: marks what the test at its end compares, if that

@@ -238,7 +238,7 @@ static void load_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst
   rewrite_set(&s->rewrite, choice, inst_operand_at(s->f, choice, 1));
 }
 
-/* By instruction that is an address: how many of its uses are loads that load_both() can replace. */
+/* By instruction that is an address: how many of its uses are loads that load_both() replaces. */
 static uint32_t *count_choice_loads(struct splitter *s) {
   uint32_t *loads = arena_alloc(s->arena, s->f->insts.count * sizeof *loads);
   int64_t offset;

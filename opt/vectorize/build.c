@@ -11,6 +11,7 @@ struct plan_builder {
   struct vplan *p;
   uint32_t *recipe_of;  /* by instruction */
   uint32_t *block_mask; /* by block: 1 + recipe of its mask (1: all lanes); 0: not computed */
+  bool *is_index;       /* by position in the body: find_indices() */
   bool failed;
 };
 
@@ -253,14 +254,31 @@ static bool build_narrow(struct plan_builder *b, struct nvm_inst_id id) {
   return true;
 }
 
-/* Whether i extends an index for addresses only: per lane, since the address computation includes
- * the extension. */
-static bool extends_indices(const struct vector_loop *v, struct nvm_inst_id id) {
+/* Whether `id` computes an index for addresses alone. */
+static bool computes_index(const struct plan_builder *b, struct nvm_inst_id id) {
+  const struct vector_loop *v = b->v;
   const struct nvm_inst *i = vl_inst(v, id);
-  bool extends = i->op == OP_SEXT || i->op == OP_ZEXT;
-  for (uint32_t u = v->uses.first[id.index]; u < v->uses.first[id.index + 1] && extends; u++)
-    extends = vl_inst(v, v->uses.users[u])->op == OP_GEP;
-  return extends;
+  bool found = i->op == OP_SEXT || i->op == OP_ZEXT || i->op == OP_ADD || i->op == OP_SUB ||
+               i->op == OP_MUL || i->op == OP_SHL;
+  if (!found || type_scalar_bits(vl_types(v), i->type) < 32 || v->chained[id.index] ||
+      v->reduced[id.index])
+    return false;
+  for (uint32_t u = v->uses.first[id.index]; u < v->uses.first[id.index + 1] && found; u++) {
+    struct nvm_inst_id user = v->uses.users[u];
+    uint32_t at = v->position[user.index];
+    found = at && (vl_inst(v, user)->op == OP_GEP || b->is_index[at - 1]);
+  }
+  return found;
+}
+
+/* Finds what computes indices for addresses alone. It is computed per lane: an access that is not
+ * wide has an address for each lane, and one lane's is seen to be another's plus a stride. */
+static bool find_indices(struct plan_builder *b) {
+  const struct vector_loop *v = b->v;
+  b->is_index = arena_alloc(v->env->arena, (v->body_count + 1) * sizeof *b->is_index);
+  for (uint32_t k = v->body_count; b->is_index && k-- > 0;)
+    b->is_index[k] = computes_index(b, v->body[k]);
+  return b->is_index != NULL;
 }
 
 /* Whether the only use of a product is a sum of the chain: per lane, so that both become one fma.
@@ -287,7 +305,7 @@ static void build_plain(struct plan_builder *b, struct nvm_inst_id id) {
   struct vp_recipe r = {
       .kind = VP_WIDEN, .inst = id, .type = i->type, .in_chain = v->chained[id.index]};
   if (touches_pointers(v, i) || (i->op == OP_CALL && !plan_widens_call(v, i)) || count == 0 ||
-      extends_indices(v, id) || multiplies_for_chain(v, id))
+      b->is_index[v->position[id.index] - 1] || multiplies_for_chain(v, id))
     r.kind = VP_REPLICATE;
   bool traps = !effects_is_speculatable(v->f, i) && i->op != OP_FREEZE;
   if (traps && !dominance_dominates(v->dominance, i->block, v->loop->latch))
@@ -303,7 +321,7 @@ bool plan_build(struct vector_loop *v, uint32_t least, uint32_t most, struct vpl
   struct plan_builder b = {.v = v, .p = p};
   b.recipe_of = v->tables->recipe_of;
   b.block_mask = arena_alloc(arena, v->f->blocks.count * sizeof *b.block_mask);
-  if (!b.block_mask || !vplan_init(p, least, most, arena)) return false;
+  if (!b.block_mask || !find_indices(&b) || !vplan_init(p, least, most, arena)) return false;
   for (uint32_t k = 0; k < v->phis.count; k++)
     if (v->phis.data[k].needed) build_phi(&b, &v->phis.data[k]);
   for (uint32_t k = 0; k < v->body_count && !b.failed; k++) {

@@ -497,7 +497,8 @@ static struct nvm_value add_steps(struct executor *x, struct nvm_value v, struct
 /* Emits the lanes of an induction: the scalar plus its steps. */
 static void emit_steps(struct executor *x, uint32_t n, struct nvm_value scalar) {
   const struct vp_recipe *r = vplan_recipe(x->p, n);
-  bool pointer = type_is_ptr(vl_types(x->v), r->type), lanes = pointer || x->p->nested;
+  bool pointer = type_is_ptr(vl_types(x->v), r->type);
+  bool lanes = pointer || x->p->nested || vplan_is_used_by_lane(x->p, n);
   uint16_t flags = step_flags(x, r);
   for (uint32_t part = 0; part < x->count; part++) {
     struct nvm_value steps[VECTORIZE_MAX_LANES];
@@ -507,7 +508,7 @@ static void emit_steps(struct executor *x, uint32_t n, struct nvm_value scalar) 
       steps[l] = by;
       if (lanes)
         *x_lane_slot(x, n, part, l) =
-            pointer ? x_advance(x, scalar, by) : x_binary(x, OP_ADD, scalar, by);
+            pointer ? x_advance(x, scalar, by) : add_steps(x, scalar, by, flags);
     }
     if (lanes || x->failed) continue;
     struct nvm_value by =

@@ -9,17 +9,6 @@ static const struct nvm_inst *inst_of(const struct nvm_function *f, const struct
   return &f->insts.data[r->inst.index];
 }
 
-/* Whether all users take lanes, so that the scalar plus its steps is not a vector. */
-static bool is_used_by_lane(const struct vplan *p, uint32_t n) {
-  for (uint32_t k = n + 1; k < p->recipes.count; k++) {
-    const struct vp_recipe *r = vplan_recipe(p, k);
-    bool lanes = r->kind == VP_REPLICATE || r->kind == VP_PHI || r->in_chain || vplan_is_access(r);
-    for (uint32_t o = 0; o < r->operand_count; o++)
-      if (vplan_operand(p, r, o) == n && (!lanes || (r->kind == VP_STORE && o == 0))) return false;
-  }
-  return true;
-}
-
 /* Whether the member of an in-order chain is the new value of its phi. */
 static bool ends_reduction(const struct vplan *p, uint32_t n) {
   for (uint32_t k = 1; k < n; k++) {
@@ -43,7 +32,7 @@ static const char *tag(const struct vplan *p, const struct nvm_function *f, uint
   if (r->uniform && r->kind != VP_LIVE_IN) return "CLONE";
   switch ((enum vp_kind)r->kind) {
     case VP_POINTER: return "WIDEN-POINTER-INDUCTION";
-    case VP_INDUCTION: return is_used_by_lane(p, n) ? "SCALAR-STEPS" : "WIDEN-INDUCTION";
+    case VP_INDUCTION: return vplan_is_used_by_lane(p, n) ? "SCALAR-STEPS" : "WIDEN-INDUCTION";
     case VP_REDUCTION: return "WIDEN-REDUCTION-PHI";
     case VP_RECURRENCE: return "FIRST-ORDER-RECURRENCE-PHI";
     case VP_SERIAL: return "REDUCTION-PHI";

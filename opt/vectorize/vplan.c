@@ -115,6 +115,16 @@ static const char *check_costs(const struct vplan *p, uint32_t *at) {
   return same ? NULL : "the costs do not add up";
 }
 
+bool vplan_is_used_by_lane(const struct vplan *p, uint32_t n) {
+  for (uint32_t k = n + 1; k < p->recipes.count; k++) {
+    const struct vp_recipe *r = vplan_recipe(p, k);
+    bool lanes = r->kind == VP_REPLICATE || r->kind == VP_PHI || r->in_chain || vplan_is_access(r);
+    for (uint32_t o = 0; o < r->operand_count; o++)
+      if (vplan_operand(p, r, o) == n && (!lanes || (r->kind == VP_STORE && o == 0))) return false;
+  }
+  return true;
+}
+
 const char *vplan_verify(const struct vplan *p, const struct nvm_function *f, uint32_t *at) {
   bool body = false;
   uint32_t least = p->min_factor, most = p->max_factor;

@@ -102,6 +102,8 @@ static inline bool vplan_is_access(const struct vp_recipe *r) {
 uint32_t vplan_live_in(struct vplan *p, const struct nvm_function *f, struct nvm_value x);
 /* Whether the recipe is one of the inner loop's. */
 bool vplan_in_inner_loop(const struct vplan *p, uint32_t n);
+/* Whether all users take lanes, so that the recipe's result need not be a vector. */
+bool vplan_is_used_by_lane(const struct vplan *p, uint32_t n);
 /* Whether the kind is a header phi. */
 bool vplan_is_phi(enum vp_kind k);
 
