@@ -3,7 +3,8 @@
  *
  * Values are copied into registers of these classes before the text and out of them after it. Every
  * output has a register of its own, so early clobbers need no special case. If the text can be
- * parsed as PTX, the checker and the simulator see its instructions; else it is copied. */
+ * parsed as PTX, the checker and the simulator see its instructions; else it is copied. An input
+ * that it writes, against the rules, is a copy of the value, as in what LLVM and nvcc make. */
 #include "codegen/inst.h"
 #include "codegen/number.h"
 #include "codegen/report.h"
@@ -11,6 +12,7 @@
 #include "codegen/value.h"
 #include "ir/asm_constraint.h"
 #include "ptx/asm_template.h"
+#include "ptx/check.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
 #include "target/reflect.h"
@@ -306,6 +308,51 @@ static void warn_unknown(struct lower *l, const struct ptx_parse_error *error) {
   report_warn(l, DIAG_UNKNOWN_ASM, (struct nvm_text){b.bytes, b.length});
 }
 
+/* Whether an entry from `first` on writes the register. */
+static bool is_written(const struct lower *l, uint32_t first, struct ptx_reg r) {
+  for (; first < l->pf->entries.count; first++) {
+    const struct ptx_entry *e = &l->pf->entries.data[first];
+    struct ptx_need need;
+    const struct ptx_form *form = e->kind == PTX_INST ? ptx_find_form(l->pf, e, &need) : NULL;
+    for (uint32_t k = 0; form && k < form->dest_count; k++) {
+      const struct ptx_operand *to = &l->pf->operands.data[e->first_operand + k];
+      if (to->kind == PTX_OPERAND_REG && to->reg.bits == r.bits) return true;
+    }
+  }
+  return false;
+}
+
+/* Replaces inputs that the entries from `first` on write by new registers; whether there are any.
+ */
+static bool rename_written_inputs(struct asm_call *c, uint32_t first,
+                                  struct ptx_operand *operands) {
+  bool any = false;
+  for (uint32_t n = 0; n < c->count; n++) {
+    const struct asm_constraint *k = &c->constraints.of[n];
+    struct ptx_operand *o = &operands[n];
+    if (k->output || k->is_tied || o->kind != PTX_OPERAND_REG || !is_written(c->l, first, o->reg))
+      continue;
+    o->reg = emit_temp(c->l, ptx_reg_class(o->reg));
+    any = true;
+  }
+  return any;
+}
+
+static bool parse_text(struct asm_call *c, struct nvm_text text, struct ptx_operand *operands,
+                       struct ptx_parse_error *error) {
+  struct lower *l = c->l;
+  uint32_t first = l->pf->entries.count;
+  if (!ptx_parse_inline(l->pf, text, operands, c->count, error)) return false;
+  if (!rename_written_inputs(c, first, operands)) return true;
+  l->pf->entries.count = first;
+  for (uint32_t n = 0; n < c->count; n++) {
+    struct ptx_operand from = c->operands[n].operand;
+    if (operands[n].kind == PTX_OPERAND_REG && operands[n].reg.bits != from.reg.bits)
+      emit_copy(l, operands[n].reg, from);
+  }
+  return ptx_parse_inline(l->pf, text, operands, c->count, error);
+}
+
 static void emit_text(struct asm_call *c, struct nvm_text text) {
   struct lower *l = c->l;
   struct ptx_operand *operands = arena_alloc(&l->function_arena, (c->count + 1) * sizeof *operands);
@@ -313,7 +360,7 @@ static void emit_text(struct asm_call *c, struct nvm_text text) {
   for (uint32_t n = 0; n < c->count; n++) operands[n] = c->operands[n].operand;
   struct ptx_parse_error error;
   uint32_t first = l->pf->entries.count;
-  if (ptx_parse_inline(l->pf, text, operands, c->count, &error)) {
+  if (parse_text(c, text, operands, &error)) {
     for (; first < l->pf->entries.count; first++) l->pf->entries.data[first].is_inline = true;
     return;
   }
