@@ -1,0 +1,142 @@
+/* copied-constants: replaces variables that are read-only copies of constants by the constants.
+ *
+ * Purpose:   a table that is written as a local array of constants is copied from a constant to
+ *            the stack frame by each thread; its reads can access the constant directly.
+ * Algorithm: an alloca is replaced by the constant if one memcpy fills it as a whole from a
+ *            constant variable, and all other uses load from it, also through getelementptrs,
+ *            casts, phis and selects. (Reads before the copy are undefined.) The constant gets at
+ *            least the variable's alignment.
+ * Requires:  nothing; best after inlining and before sroa.
+ * Preserves: the control flow.
+ * Cost:      linear in the uses of such variables.
+ * Omits:     partial copies; external constants with a smaller alignment.
+ * Tests:     check/opt/copied-constants.nvir. */
+#include "ir/evalint.h"
+#include "ir/intrinsic.h"
+#include "analysis/alias.h"
+#include "opt/passes.h"
+#include "opt/rewrite.h"
+#include "analysis/uses.h"
+
+struct finder {
+  struct nvm_function *f;
+  struct arena *arena;
+  struct uses uses;
+  bool *seen; /* by instruction: derived from the variable */
+  VEC(struct nvm_inst_id) work;
+  VEC(struct nvm_inst_id) markers; /* lifetime markers of this variable */
+  struct nvm_inst_id copy;         /* the memcpy into it */
+};
+
+/* Whether the variable can still be replaced with the pointer as operand k of this call. */
+static bool allows_call(struct finder *g, struct nvm_inst_id user, uint32_t k, bool is_variable) {
+  const struct nvm_inst *i = function_inst(g->f, user);
+  nvm_u128 is_volatile = 1;
+  switch (call_intrinsic(g->f, i)) {
+    case INTRINSIC_lifetime_start:
+    case INTRINSIC_lifetime_end: return is_variable && VEC_PUSH(g->arena, &g->markers, user);
+    case INTRINSIC_memcpy:
+    case INTRINSIC_memmove:
+      if (!const_is_int(g->f->module, inst_operand(g->f, i, call_arg_count(g->f, i) - 1),
+                        &is_volatile))
+        return false;
+      if (is_volatile || k > 1) return false;
+      if (k == 1) return true;
+      if (!is_variable || !inst_is_none(g->copy)) return false;
+      g->copy = user;
+      return true;
+    default: return false;
+  }
+}
+
+static bool allows_use(struct finder *g, struct nvm_inst_id user, uint32_t k, bool is_variable) {
+  const struct nvm_inst *i = function_inst(g->f, user);
+  switch ((enum op)i->op) {
+    case OP_LOAD: return !memory_access_unpack(i->aux).is_volatile;
+    case OP_CALL: return allows_call(g, user, k, is_variable);
+    case OP_GEP:
+    case OP_BITCAST:
+    case OP_PHI:
+    case OP_SELECT:
+      if (g->seen[user.index]) return true;
+      g->seen[user.index] = true;
+      return VEC_PUSH(g->arena, &g->work, user);
+    default: return false;
+  }
+}
+
+/* Whether all uses only read, except for one copy. */
+static bool is_only_copied(struct finder *g, struct nvm_inst_id variable) {
+  g->work.count = g->markers.count = 0;
+  g->copy = (struct nvm_inst_id){0};
+  if (!VEC_PUSH(g->arena, &g->work, variable)) return false;
+  for (uint32_t n = 0; n < g->work.count; n++) {
+    uint32_t from = g->work.data[n].index;
+    for (uint32_t u = g->uses.first[from]; u < g->uses.first[from + 1]; u++)
+      if (!allows_use(g, g->uses.users[u], g->uses.operands[u], n == 0)) return false;
+  }
+  return !inst_is_none(g->copy);
+}
+
+static uint32_t align_log2(const struct nvm_module *m, uint32_t written, struct nvm_type type) {
+  return written ? written - 1 : evalint_log2(layout_align(&m->layout, &m->types, type));
+}
+
+/* The constant that is copied, as a generic pointer. VALUE_NULL if the copy does not read a whole
+ * constant. */
+static struct nvm_value source_of(struct finder *g, struct nvm_inst_id variable) {
+  struct nvm_module *m = g->f->module;
+  const struct nvm_inst *copy = function_inst(g->f, g->copy), *v = function_inst(g->f, variable);
+  struct nvm_value source = inst_operand(g->f, copy, 1);
+  struct nvm_value base = alias_underlying_object(g->f, source);
+  struct nvm_type type = {v->aux};
+  nvm_u128 bytes = 0;
+  if (value_kind(base) != VALUE_GLOBAL || value_kind(source) == VALUE_INST) return VALUE_NULL;
+  struct nvm_global *c = module_global(m, base);
+  if (!const_is_int(m, inst_operand(g->f, copy, 2), &bytes) || c->is_alias || !c->is_constant ||
+      bytes == 0 || bytes != alloca_bytes(g->f, v) || alias_decompose(g->f, source).offset != 0 ||
+      alias_decompose(g->f, source).term_count)
+    return VALUE_NULL;
+  uint32_t have = align_log2(m, c->align_log2, c->value_type);
+  uint32_t want = align_log2(m, v->flags & ALLOCA_ALIGN_MASK, type);
+  if (have < want && !symbol_is_local(&c->symbol)) return VALUE_NULL;
+  if (have < want) c->align_log2 = (uint8_t)(want + 1);
+  if (type_equal(value_type(g->f, source), v->type)) return source;
+  return const_expr(m, OP_ADDRSPACECAST, 0, v->type, &source, 1, 0);
+}
+
+static bool copies_constants(const struct nvm_function *f) {
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      const struct nvm_inst *call = function_inst(f, i);
+      if (call->op != OP_CALL) continue;
+      uint32_t id = call_intrinsic(f, call);
+      if (id != INTRINSIC_memcpy && id != INTRINSIC_memmove) continue;
+      enum value_kind source = value_kind(inst_operand(f, call, 1));
+      if (source == VALUE_CONST || source == VALUE_GLOBAL) return true;
+    }
+  return false;
+}
+
+enum nvm_status copied_constants_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct finder g = {.f = f, .arena = env->arena};
+  struct rewrite r;
+  bool any = false;
+  FOR_EACH_INST (f, f->entry, i) any = any || function_inst(f, i)->op == OP_ALLOCA;
+  if (!any || !copies_constants(f)) return NVM_OK;
+  g.seen = arena_alloc(env->arena, f->insts.count);
+  if (!g.seen || !uses_build(&g.uses, f, env->arena) || !rewrite_init(&r, f, env->arena))
+    return NVM_OUT_OF_MEMORY;
+  FOR_EACH_INST (f, f->entry, i) {
+    if (function_inst(f, i)->op != OP_ALLOCA || !is_only_copied(&g, i)) continue;
+    struct nvm_value source = source_of(&g, i);
+    if (value_is_none(source)) continue;
+    rewrite_set(&r, i, source);
+    inst_remove(f, g.copy);
+    for (uint32_t k = 0; k < g.markers.count; k++) inst_remove(f, g.markers.data[k]);
+    ++*env->statistic;
+    *changed = true;
+  }
+  rewrite_apply(&r);
+  return NVM_OK;
+}
