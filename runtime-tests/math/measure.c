@@ -605,13 +605,6 @@ static void print_results(const struct job *job, uint64_t points) {
   }
 }
 
-/* The queries of mathlib/ have the answers of nvmini's defaults. */
-int __nvvm_reflect(const char *name);
-int __nvvm_reflect(const char *name) {
-  if (strcmp(name, "__CUDA_ARCH") == 0) return 900;
-  return strcmp(name, "__CUDA_PREC_SQRT") == 0 || strcmp(name, "__CUDA_PREC_DIV") == 0;
-}
-
 int main(int count, char **words) {
   if (count != 11)
     return fprintf(stderr,

@@ -81,7 +81,7 @@ def build_program():
     program, sources = f"{BUILD}/measure", [f"{HERE}/measure.c", f"{HERE}/references.c"]
     if is_older(program, *sources, f"{HERE}/references.h", f"{HERE}/fast_references.h"):
         os.makedirs(BUILD, exist_ok=True)
-        subprocess.run(["cc", "-std=gnu11", "-O3", "-Wall", "-Wextra", "-Werror", "-rdynamic", *sources, "-o", program,
+        subprocess.run(["cc", "-std=gnu11", "-O3", "-Wall", "-Wextra", "-Werror", *sources, "-o", program,
                         "-lmpfr", "-lgmp", "-lm", "-ldl"], check=True)
     return program
 
@@ -144,15 +144,25 @@ def with_shifts_of_ptx(text):
     return text + "".join(f"declare {width} @ptx_{shift}_{width}({width}, {width})\n" for shift, width in used)
 
 
-def compile_here(name, text):
+def compile_stand_ins():
+    """stand_ins.c as a module to link into others, and as an object for clang before 17, which links no module into IR."""
+    source, made = f"{HERE}/stand_ins.c", f"{BUILD}/stand_ins"
+    common = ["-std=gnu11", "-O2", "-mfma", "-msse4.1", "-fno-math-errno", "-Wall", "-Wextra", "-Werror", "-fPIC", "-c", source]
+    if is_older(f"{made}.bc", source, __file__):
+        subprocess.run([find_clang(), *common, "-o", f"{made}.o"], check=True)
+        subprocess.run([find_clang(), *common, "-emit-llvm", "-o", f"{made}.bc"], check=True)
+    return made
+
+
+def compile_here(name, text, stand_ins):
     """The object of a file of IR for this machine."""
     source = f"{BUILD}/{name}.ll"
     text = for_this_machine(text)
-    if not os.path.exists(source + ".o") or read(source) != text:
+    if is_older(source + ".o", f"{stand_ins}.bc") or read(source) != text:
         with open(source, "w", encoding="utf-8") as f:
             f.write(text)
-        subprocess.run([find_clang(), "-x", "ir", "-O2", "-mfma", "-msse4.1", "-fPIC", "-Wno-override-module", "-c", source,
-                        "-o", source + ".o"], check=True)
+        subprocess.run([find_clang(), "-x", "ir", "-O2", "-mfma", "-msse4.1", "-fPIC", "-Wno-override-module", "-Xclang",
+                        "-mlink-builtin-bitcode", "-Xclang", f"{stand_ins}.bc", "-c", source, "-o", source + ".o"], check=True)
     return source + ".o"
 
 
@@ -174,11 +184,9 @@ def build_library(libdevice=None):
     else:
         printed = subprocess.run([NVMINI, "print", libdevice], text=True, capture_output=True, check=True)
         texts = {"libdevice": with_shifts_of_ptx(printed.stdout)}
-    objects = [compile_here(name, text) for name, text in texts.items()]
-    stand_ins = f"{BUILD}/stand_ins.o"
-    subprocess.run(["cc", "-std=gnu11", "-O2", "-mfma", "-msse4.1", "-frounding-math", "-Wall", "-Wextra", "-Werror", "-fPIC", "-c",
-                    f"{HERE}/stand_ins.c", "-o", stand_ins], check=True)
-    subprocess.run(["cc", "-shared", *objects, stand_ins, "-o", library, "-lm", "-Wl,-z,lazy"], check=True)
+    stand_ins = compile_stand_ins()
+    objects = [compile_here(name, text, stand_ins) for name, text in texts.items()]
+    subprocess.run(["cc", "-shared", *objects, f"{stand_ins}.o", "-o", library, "-lm", "-Wl,-z,lazy"], check=True)
     return library
 
 
