@@ -54,7 +54,7 @@ TWO(double, div_rn_d, x / y)
 THREE(float, fma_rn_f, fmaf(x, y, z))
 THREE(double, fma_rn_d, fma(x, y, z))
 
-/* x y + z in another rounding mode by the processor's; volatile keeps the compiler from moving it. */
+/* x y + z in another rounding mode of the processor; volatile keeps the compiler from moving it. */
 static float fma_in_mode(float x, float y, float z, int mode) {
   volatile float a = x, b = y, c = z;
   int usual = fegetround();
