@@ -1,6 +1,7 @@
 /* The PTX instructions that libdevice and mathlib/ call, for this machine: measure.py renames the
  * intrinsic llvm.nvvm.NAME to ptx_NAME with '_' for '.', and gives inline assembly the names at the
- * end.
+ * end. Clang links this file into the module, where its functions become inline and the answers of
+ * __nvvm_reflect constants.
  *
  * Exact operations have the results that the PTX ISA defines. Approximations (rcp, rsqrt, sqrt,
  * div, ex2, lg2, sin and cos) are correctly rounded here, after the flushing of subnormals that the
@@ -53,14 +54,34 @@ TWO(double, div_rn_d, x / y)
 THREE(float, fma_rn_f, fmaf(x, y, z))
 THREE(double, fma_rn_d, fma(x, y, z))
 
-/* x y + z in another rounding mode; volatile keeps the compiler from moving it. */
-static float fma_rounded(float x, float y, float z, int mode) {
+/* x y + z in another rounding mode of the processor; volatile keeps the compiler from moving it. */
+static float fma_in_mode(float x, float y, float z, int mode) {
   volatile float a = x, b = y, c = z;
   int usual = fegetround();
   fesetround(mode);
   volatile float result = fmaf(a, b, c);
   fesetround(usual);
   return result;
+}
+
+/* The same without changing the mode: the product is exact in double, the sum is so in two doubles
+ * (Knuth's TwoSum), and their difference from the nearest float decides. Zeros are left to the
+ * processor. */
+static inline float fma_rounded(float x, float y, float z, int mode) {
+  double product = (double)x * y, sum = product + z, part = sum - product;
+  double low = (product - (sum - part)) + (z - part), above;
+  float nearest = (float)sum;
+  if (nearest == 0) return fma_in_mode(x, y, z, mode);
+  if (!isfinite(sum)) return nearest;
+  above = (nearest - sum) - low;
+  if (mode == FE_TOWARDZERO && nearest < 0) above = -above;
+  if (above > 0) {
+    int32_t bits;
+    memcpy(&bits, &nearest, 4);
+    bits += nearest < 0 && mode == FE_DOWNWARD ? 1 : -1;
+    memcpy(&nearest, &bits, 4);
+  }
+  return nearest;
 }
 THREE(float, fma_rz_f, fma_rounded(x, y, z, FE_TOWARDZERO))
 THREE(float, fma_rm_f, fma_rounded(x, y, z, FE_DOWNWARD))
@@ -185,4 +206,11 @@ wide asm_multiply_add(uint64_t a, uint64_t b, uint64_t c) { return (wide)a * b +
 double asm_select(double x, double y, double a, double b);
 double asm_select(double x, double y, double a, double b) {
   return isunordered(x, y) || x == y ? a : b;
+}
+
+/* The queries have the answers of nvmini's defaults. */
+__attribute__((always_inline)) int __nvvm_reflect(const char *name);
+int __nvvm_reflect(const char *name) {
+  if (strcmp(name, "__CUDA_ARCH") == 0) return 900;
+  return strcmp(name, "__CUDA_PREC_SQRT") == 0 || strcmp(name, "__CUDA_PREC_DIV") == 0;
 }
