@@ -71,7 +71,6 @@ static struct {
     size_t shared;
     void *stream;
   } call;
-  uint64_t instructions, warp_instructions; /* counted before the last launch */
 } state;
 
 __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...) {
@@ -417,15 +416,13 @@ int __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, size_t *sh
 }
 
 static void log_counts(const char *name) {
-  const struct sim_counts *now = sim_counted(state.sim);
+  const struct sim_counts *counts = sim_counted(state.sim);
   const char *path = getenv("NVMINI_COUNTS");
   FILE *file = path ? fopen(path, "a") : NULL;
   if (!file) return;
-  fprintf(file, "%s %" PRIu64 " %" PRIu64 "\n", name, now->instructions - state.instructions,
-          now->warp_instructions - state.warp_instructions);
+  fprintf(file, "%s %" PRIu64 " %" PRIu64 "\n", name, counts->instructions,
+          counts->warp_instructions);
   fclose(file);
-  state.instructions = now->instructions;
-  state.warp_instructions = now->warp_instructions;
 }
 
 static uint64_t parameter_bytes(const struct ptx_variable *v) {

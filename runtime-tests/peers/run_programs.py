@@ -374,6 +374,8 @@ def take_counts(bench, label, kernels, table):
     if os.path.exists(bench.path(f"{label[2]}.counts")):
         for line in open(bench.path(f"{label[2]}.counts")):
             kernel, instructions, _ = line.split()
+            if not 0 < int(instructions) < 1 << 63:
+                raise Failure(f"kernel {kernel} executes {instructions} instructions")
             totals[kernel] += int(instructions)
     kernels.update(totals)
     table.extend((*label, k, n) for k, n in totals.items())
