@@ -4,7 +4,7 @@
  * Values are copied into registers of these classes before the text and out of them after it. Every
  * output has a register of its own, so early clobbers need no special case. If the text can be
  * parsed as PTX, the checker and the simulator see its instructions; else it is copied. An input
- * that it writes, against the rules, is a copy of the value, as in what LLVM and nvcc make. */
+ * that it writes, against the rules, is a copy of the value, as LLVM and nvcc make it. */
 #include "codegen/inst.h"
 #include "codegen/number.h"
 #include "codegen/report.h"
@@ -308,16 +308,22 @@ static void warn_unknown(struct lower *l, const struct ptx_parse_error *error) {
   report_warn(l, DIAG_UNKNOWN_ASM, (struct nvm_text){b.bytes, b.length});
 }
 
+static bool contains(const struct lower *l, const struct ptx_operand *o, struct ptx_reg r) {
+  bool found = o->kind == PTX_OPERAND_REG && o->reg.bits == r.bits;
+  if (o->kind == PTX_OPERAND_VECTOR || o->kind == PTX_OPERAND_PAIR)
+    for (uint32_t k = 0; k < o->count; k++)
+      found |= contains(l, &l->pf->operands.data[o->first + k], r);
+  return found;
+}
+
 /* Whether an entry from `first` on writes the register. */
 static bool is_written(const struct lower *l, uint32_t first, struct ptx_reg r) {
   for (; first < l->pf->entries.count; first++) {
     const struct ptx_entry *e = &l->pf->entries.data[first];
     struct ptx_need need;
     const struct ptx_form *form = e->kind == PTX_INST ? ptx_find_form(l->pf, e, &need) : NULL;
-    for (uint32_t k = 0; form && k < form->dest_count; k++) {
-      const struct ptx_operand *to = &l->pf->operands.data[e->first_operand + k];
-      if (to->kind == PTX_OPERAND_REG && to->reg.bits == r.bits) return true;
-    }
+    for (uint32_t k = 0; form && k < form->dest_count; k++)
+      if (contains(l, &l->pf->operands.data[e->first_operand + k], r)) return true;
   }
   return false;
 }

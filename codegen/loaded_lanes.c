@@ -9,8 +9,10 @@
 #include "codegen/stage.h"
 #include "ir/build.h"
 
-/* By load: its first reader, how many are alike, and what they read instead if all are. */
+/* By load: its first reader, how many are alike, and what they read instead if all are. By reader:
+ * the load, found before anything changes, since a changed reader looks like a lane itself. */
 struct readers {
+  uint32_t load;
   struct nvm_inst_id first;
   uint32_t count;
   struct nvm_value changed;
@@ -63,7 +65,8 @@ static uint32_t load_read_by(const struct nvm_function *f, const struct nvm_inst
 static void count_reader(struct readers *of, const struct nvm_function *f,
                          struct nvm_inst_id reader) {
   const struct nvm_inst *i = function_inst(f, reader);
-  struct readers *x = &of[load_read_by(f, i)];
+  of[reader.index].load = load_read_by(f, i);
+  struct readers *x = &of[of[reader.index].load];
   if (x == of) return;
   if (x->count == 0) x->first = reader;
   const struct nvm_inst *first = function_inst(f, x->first);
@@ -88,7 +91,7 @@ static void change_load(struct readers *x, struct nvm_function *f, struct nvm_in
 /* The reader becomes a lane of the changed vector. */
 static void read_changed(const struct readers *of, struct nvm_function *f,
                          struct nvm_inst_id reader) {
-  const struct readers *x = &of[load_read_by(f, function_inst(f, reader))];
+  const struct readers *x = &of[of[reader.index].load];
   if (value_is_none(x->changed)) return;
   struct nvm_value lane = inst_operand(f, function_inst(f, reader), 0);
   struct nvm_value index = inst_operand(f, value_inst(f, lane), 1);

@@ -22,8 +22,10 @@ struct finder {
   struct nvm_function *f;
   struct arena *arena;
   struct uses uses;
-  bool *seen; /* by instruction: derived from the variable */
+  uint32_t *root;     /* by instruction: 1 + the variable whose walk met it first; 0: none did */
+  bool *is_read_only; /* by variable: a walk accepted all uses */
   VEC(struct nvm_inst_id) work;
+  struct nvm_inst_id variable;
   VEC(struct nvm_inst_id) markers; /* lifetime markers of this variable */
   struct nvm_inst_id copy;         /* the memcpy into it */
 };
@@ -58,8 +60,10 @@ static bool allows_use(struct finder *g, struct nvm_inst_id user, uint32_t k, bo
     case OP_BITCAST:
     case OP_PHI:
     case OP_SELECT:
-      if (g->seen[user.index]) return true;
-      g->seen[user.index] = true;
+      if (g->root[user.index] == g->variable.index + 1) return true;
+      /* What another variable's pointer leads to as well has been walked through. */
+      if (g->root[user.index]) return g->is_read_only[g->root[user.index] - 1];
+      g->root[user.index] = g->variable.index + 1;
       return VEC_PUSH(g->arena, &g->work, user);
     default: return false;
   }
@@ -68,6 +72,7 @@ static bool allows_use(struct finder *g, struct nvm_inst_id user, uint32_t k, bo
 /* Whether all uses only read, except for one copy. */
 static bool is_only_copied(struct finder *g, struct nvm_inst_id variable) {
   g->work.count = g->markers.count = 0;
+  g->variable = variable;
   g->copy = (struct nvm_inst_id){0};
   if (!VEC_PUSH(g->arena, &g->work, variable)) return false;
   for (uint32_t n = 0; n < g->work.count; n++) {
@@ -75,6 +80,7 @@ static bool is_only_copied(struct finder *g, struct nvm_inst_id variable) {
     for (uint32_t u = g->uses.first[from]; u < g->uses.first[from + 1]; u++)
       if (!allows_use(g, g->uses.users[u], g->uses.operands[u], n == 0)) return false;
   }
+  g->is_read_only[variable.index] = true;
   return !inst_is_none(g->copy);
 }
 
@@ -82,8 +88,8 @@ static uint32_t align_log2(const struct nvm_module *m, uint32_t written, struct 
   return written ? written - 1 : evalint_log2(layout_align(&m->layout, &m->types, type));
 }
 
-/* The constant that is copied, as a generic pointer. VALUE_NULL if the copy does not read a whole
- * constant. */
+/* The constant that is copied, as a pointer of the variable's type. VALUE_NULL if the copy does not
+ * read a whole constant, or the variable has an address space of its own. */
 static struct nvm_value source_of(struct finder *g, struct nvm_inst_id variable) {
   struct nvm_module *m = g->f->module;
   const struct nvm_inst *copy = function_inst(g->f, g->copy), *v = function_inst(g->f, variable);
@@ -97,12 +103,13 @@ static struct nvm_value source_of(struct finder *g, struct nvm_inst_id variable)
       bytes == 0 || bytes != alloca_bytes(g->f, v) || alias_decompose(g->f, source).offset != 0 ||
       alias_decompose(g->f, source).term_count)
     return VALUE_NULL;
+  bool same_space = type_equal(value_type(g->f, source), v->type);
+  if (!same_space && type_info(&m->types, v->type)->width != 0) return VALUE_NULL;
   uint32_t have = align_log2(m, c->align_log2, c->value_type);
   uint32_t want = align_log2(m, v->flags & ALLOCA_ALIGN_MASK, type);
   if (have < want && !symbol_is_local(&c->symbol)) return VALUE_NULL;
   if (have < want) c->align_log2 = (uint8_t)(want + 1);
-  if (type_equal(value_type(g->f, source), v->type)) return source;
-  return const_expr(m, OP_ADDRSPACECAST, 0, v->type, &source, 1, 0);
+  return same_space ? source : const_expr(m, OP_ADDRSPACECAST, 0, v->type, &source, 1, 0);
 }
 
 static bool copies_constants(const struct nvm_function *f) {
@@ -124,8 +131,10 @@ enum nvm_status copied_constants_run(struct nvm_function *f, struct pass_env *en
   bool any = false;
   FOR_EACH_INST (f, f->entry, i) any = any || function_inst(f, i)->op == OP_ALLOCA;
   if (!any || !copies_constants(f)) return NVM_OK;
-  g.seen = arena_alloc(env->arena, f->insts.count);
-  if (!g.seen || !uses_build(&g.uses, f, env->arena) || !rewrite_init(&r, f, env->arena))
+  g.root = arena_alloc(env->arena, f->insts.count * sizeof *g.root);
+  g.is_read_only = arena_alloc(env->arena, f->insts.count);
+  if (!g.root || !g.is_read_only || !uses_build(&g.uses, f, env->arena) ||
+      !rewrite_init(&r, f, env->arena))
     return NVM_OUT_OF_MEMORY;
   FOR_EACH_INST (f, f->entry, i) {
     if (function_inst(f, i)->op != OP_ALLOCA || !is_only_copied(&g, i)) continue;

@@ -284,6 +284,11 @@ bool sroa_split_accesses(struct splitter *s, struct sroa_found found) {
     return false;
   }
   bool any = found.choices && split_choices(s);
+  if (any) { /* the new loads may read structs */
+    rewrite_apply(&s->rewrite);
+    s->failed |= !rewrite_init(&s->rewrite, s->f, s->arena);
+    if (s->failed) return true;
+  }
   if (found.structs)
     FOR_EACH_BLOCK (s->f, b)
       for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i);

@@ -207,8 +207,8 @@ static const struct address *raise_sibling(struct sharer *s, const struct addres
 
 /* --- strides ---------------------------------------------------------------------------------- */
 
-/* How many instructions compute nothing but v, or indices of an array beside it, of which those are
- * likely to change too: two arrays have one extension, whose sum the next index begins with. */
+/* How many instructions are saved with v: those that compute nothing else. An extension or a sum
+ * with one more use counts as well: the index of a second array, which is likely to change too. */
 static uint32_t count_saved(const struct nvm_function *f, struct nvm_value v, uint32_t depth) {
   const struct nvm_inst *i = value_inst(f, v);
   uint32_t saved = 1;

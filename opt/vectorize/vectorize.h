@@ -143,7 +143,6 @@ struct vector_stage {
   bool straight, unaligned;
 };
 
-/* The state of one loop in all phases. */
 /* By instruction, for the loops of a function one after the other: allocated once, zero but for
  * instructions of the loop that is visited. */
 struct vector_tables {
@@ -153,6 +152,7 @@ struct vector_tables {
   bool *needed, *chained, *reduced;
 };
 
+/* The state of one loop in all phases. */
 struct vector_loop {
   struct nvm_function *f;
   struct pass_env *env;
