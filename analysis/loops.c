@@ -218,6 +218,32 @@ const struct loop_exit *loops_exits(const struct loops *l, uint32_t n, uint32_t 
   return listed ? l->exits + l->data[n].first_exit : NULL;
 }
 
+bool loops_are_all_cycles(const struct nvm_function *f, const struct dominance *d,
+                          struct arena *arena) {
+  uint32_t count = d->size[f->entry.index];
+  uint32_t *place = arena_alloc(arena, f->blocks.count * sizeof *place);
+  if (!place) return false;
+  for (uint32_t k = 0; k < count; k++) place[d->postorder[k].index] = k;
+  for (uint32_t k = 0; k < count; k++)
+    for (uint32_t s = 0; s < block_successor_count(f, d->postorder[k]); s++) {
+      struct nvm_block to = block_successor(f, d->postorder[k], s);
+      if (place[to.index] >= k && !dominance_dominates(d, to, d->postorder[k])) return false;
+    }
+  return true;
+}
+
+struct nvm_block loops_place_above(const struct loops *l, const struct nvm_function *f,
+                                   const struct dominance *d, struct nvm_block place,
+                                   const struct nvm_inst *i, uint32_t k) {
+  struct nvm_block use =
+      i->op == OP_PHI ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : i->block;
+  if (!dominance_reachable(d, use)) use = f->entry;
+  if (place.index == 0) place = use;
+  while (l->innermost[place.index] || !dominance_dominates(d, place, use))
+    place = d->immediate[place.index];
+  return place;
+}
+
 bool loops_is_invariant(const struct loops *l, const struct nvm_function *f, uint32_t n,
                         struct nvm_value v) {
   if (value_kind(v) != VALUE_INST) return true;

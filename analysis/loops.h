@@ -53,6 +53,14 @@ static inline bool loops_contains(const struct loops *l, uint32_t n, struct nvm_
   uint32_t inner = b.index < l->known_blocks ? l->innermost[b.index] : 0;
   return n == 0 || (inner >= n && inner < l->data[n].end);
 }
+/* Whether every cycle is in a loop: none is irreducible. False when out of memory, too. */
+bool loops_are_all_cycles(const struct nvm_function *f, const struct dominance *d,
+                          struct arena *arena);
+/* The nearest block that dominates `place` (none: any), and the block where i uses its operand k,
+ * and that is in no loop. */
+struct nvm_block loops_place_above(const struct loops *l, const struct nvm_function *f,
+                                   const struct dominance *d, struct nvm_block place,
+                                   const struct nvm_inst *i, uint32_t k);
 /* Whether v is a constant, an argument, or computed outside loop n. */
 bool loops_is_invariant(const struct loops *l, const struct nvm_function *f, uint32_t n,
                         struct nvm_value v);

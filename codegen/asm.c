@@ -316,30 +316,32 @@ static bool contains(const struct lower *l, const struct ptx_operand *o, struct 
   return found;
 }
 
-/* Whether an entry from `first` on writes the register. */
-static bool is_written(const struct lower *l, uint32_t first, struct ptx_reg r) {
-  for (; first < l->pf->entries.count; first++) {
-    const struct ptx_entry *e = &l->pf->entries.data[first];
-    struct ptx_need need;
-    const struct ptx_form *form = e->kind == PTX_INST ? ptx_find_form(l->pf, e, &need) : NULL;
-    for (uint32_t k = 0; form && k < form->dest_count; k++)
-      if (contains(l, &l->pf->operands.data[e->first_operand + k], r)) return true;
-  }
-  return false;
-}
-
-/* Replaces inputs that the entries from `first` on write by new registers; whether there are any.
- */
-static bool rename_written_inputs(struct asm_call *c, uint32_t first,
-                                  struct ptx_operand *operands) {
+/* Replaces inputs in the operand that is written by new registers; whether there are any. */
+static bool rename_inputs_of(struct asm_call *c, const struct ptx_operand *written,
+                             struct ptx_operand *operands) {
   bool any = false;
   for (uint32_t n = 0; n < c->count; n++) {
     const struct asm_constraint *k = &c->constraints.of[n];
     struct ptx_operand *o = &operands[n];
-    if (k->output || k->is_tied || o->kind != PTX_OPERAND_REG || !is_written(c->l, first, o->reg))
+    if (k->output || k->is_tied || o->kind != PTX_OPERAND_REG || !contains(c->l, written, o->reg))
       continue;
     o->reg = emit_temp(c->l, ptx_reg_class(o->reg));
     any = true;
+  }
+  return any;
+}
+
+/* The same for all that the entries from `first` on write. */
+static bool rename_written_inputs(struct asm_call *c, uint32_t first,
+                                  struct ptx_operand *operands) {
+  const struct ptx_function *pf = c->l->pf;
+  bool any = false;
+  for (; first < pf->entries.count; first++) {
+    const struct ptx_entry *e = &pf->entries.data[first];
+    struct ptx_need need;
+    const struct ptx_form *form = e->kind == PTX_INST ? ptx_find_form(pf, e, &need) : NULL;
+    for (uint32_t k = 0; form && k < form->dest_count; k++)
+      any |= rename_inputs_of(c, &pf->operands.data[e->first_operand + k], operands);
   }
   return any;
 }

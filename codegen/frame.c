@@ -309,11 +309,9 @@ struct ptx_reg frame_pointer(struct lower *l, uint64_t offset, uint32_t address_
 
 bool frame_sink_addresses(struct lower *l) {
   struct nvm_function *f = l->f;
-  const struct dominance *d = &l->dominance;
   if (l->frame->bytes == 0 || !function_is_kernel(f)) return true;
   struct nvm_block *place = arena_alloc(&l->function_arena, f->insts.count * sizeof *place);
   if (!place) return false;
-  memset(place, 0, f->insts.count * sizeof *place);
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, id) {
       const struct nvm_inst *i = function_inst(f, id);
@@ -321,12 +319,7 @@ bool frame_sink_addresses(struct lower *l) {
         struct nvm_value v = inst_operand(f, i, k);
         if (value_kind(v) != VALUE_INST || !l->frame->places[value_index(v)]) continue;
         struct nvm_block *at = &place[value_index(v)];
-        struct nvm_block use =
-            i->op == OP_PHI ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
-        if (!dominance_reachable(d, use)) use = f->entry;
-        if (at->index == 0) *at = use;
-        while (l->loops.innermost[at->index] || !dominance_dominates(d, *at, use))
-          *at = d->immediate[at->index];
+        *at = loops_place_above(&l->loops, f, &l->dominance, *at, i, k);
       }
     }
   for (uint32_t n = f->insts.count - 1; n > 0; n--) { /* the last one goes first */

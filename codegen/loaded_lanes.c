@@ -106,7 +106,6 @@ bool loaded_lanes_change(struct nvm_function *f, struct arena *arena) {
   uint32_t count = f->insts.count;
   struct readers *of = arena_alloc(arena, count * sizeof *of);
   if (!of) return false;
-  memset(of, 0, count * sizeof *of);
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i) count_reader(of, f, i);
   for (uint32_t i = 1; i < count; i++) change_load(&of[i], f, (struct nvm_inst_id){i});

@@ -140,31 +140,14 @@ void params_signature(struct lower *l, const struct nvm_function *f, struct ptx_
 
 /* --- where arguments are read ----------------------------------------------------------------- */
 
-/* Whether each cycle is in a natural loop: each edge backwards leads to a block that dominates its
- * source. */
-static bool is_reducible(struct lower *l) {
-  const struct dominance *d = &l->dominance;
-  uint32_t *place = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *place);
-  if (!place) return false;
-  for (uint32_t k = 0; k < d->size[l->f->entry.index]; k++) place[d->postorder[k].index] = k;
-  for (uint32_t k = 0; k < d->size[l->f->entry.index]; k++) {
-    struct nvm_block b = d->postorder[k];
-    for (uint32_t s = 0; s < block_successor_count(l->f, b); s++) {
-      struct nvm_block to = block_successor(l->f, b, s);
-      if (place[to.index] >= k && !dominance_dominates(d, to, b)) return false;
-    }
-  }
-  return true;
-}
-
 /* By argument that is used, the block that reads it: in kernels, where threads may exit before they
  * need it, the nearest block that dominates all uses and is in no loop; else the entry. A block of
  * a loop would copy a byval argument again, over what was stored to the copy. */
 static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
   const struct nvm_function *f = l->f;
-  const struct dominance *d = &l->dominance;
   struct nvm_block *place = arena_alloc(&l->function_arena, (count + 1) * sizeof *place);
-  bool choose = function_is_kernel(f) && f->entry.index != f->last_block.index && is_reducible(l);
+  bool choose = function_is_kernel(f) && f->entry.index != f->last_block.index &&
+                loops_are_all_cycles(f, &l->dominance, &l->function_arena);
   if (!place || l->function_arena.failed) return NULL;
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, id) {
@@ -173,12 +156,7 @@ static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
         struct nvm_value v = inst_operand(f, i, k);
         if (value_kind(v) != VALUE_ARG) continue;
         struct nvm_block *at = &place[value_index(v)];
-        struct nvm_block use =
-            i->op == OP_PHI ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
-        if (!choose || !dominance_reachable(d, use)) use = f->entry;
-        if (at->index == 0) *at = use;
-        while (choose && (l->loops.innermost[at->index] || !dominance_dominates(d, *at, use)))
-          *at = d->immediate[at->index];
+        *at = choose ? loops_place_above(&l->loops, f, &l->dominance, *at, i, k) : f->entry;
       }
     }
   return place;

@@ -75,6 +75,7 @@ struct part {
   uint32_t saved;     /* instructions of the loop that compute only it; 0: not affine */
   bool is_inner;      /* it counts as a part of its user */
   bool is_kept;       /* a value of the next iteration, or compared to leave the loop */
+  uint8_t depth;      /* 1 + the least depth at which keep_address() came here; 0: it did not */
 };
 
 /* Whether v is an advancing pointer, or a constant offset from one. */
@@ -162,8 +163,13 @@ static void keep(struct reducer *r, struct nvm_value v) {
 static void keep_address(struct reducer *r, struct nvm_value v, uint32_t depth) {
   enum { MAX_DEPTH = 5 };
   const struct nvm_inst *i = value_inst(r->f, v);
+  struct part *p = part_of(r, v);
   if (!i || i->op == OP_PHI || depth == MAX_DEPTH) return;
-  keep(r, v);
+  if (p) {
+    if (p->depth && p->depth <= depth + 1) return;
+    p->depth = (uint8_t)(depth + 1);
+    p->is_kept = true;
+  }
   for (uint32_t k = 0; k < i->operand_count; k++)
     keep_address(r, inst_operand(r->f, i, k), depth + 1);
 }
