@@ -4,8 +4,8 @@
  *            the stack frame by each thread; its reads can access the constant directly.
  * Algorithm: an alloca is replaced by the constant if one memcpy fills it as a whole from a
  *            constant variable, and all other uses load from it, also through getelementptrs,
- *            bitcasts, phis and selects. (Reads before the copy are undefined.) The constant gets at
- *            least the variable's alignment.
+ *            bitcasts, phis and selects. (Reads before the copy are undefined.) The constant gets
+ *            at least the variable's alignment.
  * Requires:  nothing; best after inlining and before sroa.
  * Preserves: the control flow.
  * Cost:      linear in the uses of such variables.
