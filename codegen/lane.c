@@ -95,12 +95,22 @@ void lane_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments
 
 /* --- lanes that need no moves --- */
 
+/* Whether v is a phi that its own loop changes, maybe while a lane of it is still in use. */
+static bool is_carried(const struct lower *l, struct nvm_inst_id v) {
+  const struct nvm_inst *i = function_inst(l->f, v);
+  for (uint32_t k = 1; i->op == OP_PHI && k < i->operand_count; k += 2) {
+    uint32_t from = value_index(inst_operand(l->f, i, k));
+    if (l->block_rank[from] >= l->block_rank[i->block.index]) return true;
+  }
+  return false;
+}
+
 /* The registers that hold the lanes of v; NULL for constants, packed pairs, values without
- * registers yet, and phis, whose registers change while the lane is still in use. */
+ * registers yet, and phis that change in a loop. */
 static const struct ptx_reg *held_lanes(struct lower *l, struct nvm_value v) {
   if (value_kind(v) != VALUE_INST || part_is_packed_type(l, value_type(l->f, v))) return NULL;
-  uint32_t index = value_index(v), first = l->inst_regs[index];
-  return first && l->f->insts.data[index].op != OP_PHI ? &l->regs.data[first] : NULL;
+  uint32_t first = l->inst_regs[value_index(v)];
+  return first && !is_carried(l, value_inst_id(v)) ? &l->regs.data[first] : NULL;
 }
 
 /* The register that holds part k of the result of a lane instruction; none if it must be moved. */

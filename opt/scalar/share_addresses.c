@@ -25,7 +25,7 @@
 #include "analysis/scev.h"
 #include "opt/passes.h"
 
-enum { MAX_TRIED = 8, MAX_STEPS = 64, MAX_OFFSET = 1 << 23, MAX_STRIDES = 4, SLOTS = 1024 };
+enum { MAX_TRIED = 8, MAX_STEPS = 64, MAX_OFFSET = 1 << 30, MAX_STRIDES = 4, SLOTS = 1024 };
 /* The least number of instructions that an addition saves, and how many of them are counted. */
 enum { WORTH_AN_ADDITION = 3, MAX_SAVED_DEPTH = 6 };
 
