@@ -17,7 +17,7 @@
  *            lock would wait for those that spin on it (the knob
  *            disable-nvptx-require-structured-cfg permits both). Threading moves the
  *            reconvergence point of the block's threads: not done if a convergent operation may
- *            follow (LLVM does not thread for GPUs at all).
+ *            follow before all paths have met (LLVM does not thread for GPUs at all).
  * Tests:     check/opt/jump-threading.nvir. */
 #include "ir/dominance.h"
 #include "ir/eval.h"
@@ -26,7 +26,7 @@
 #include "analysis/effects.h"
 #include "opt/passes.h"
 
-enum { MAX_INSTS = 8, MAX_PREDECESSORS = 64, MAX_STEPS = 8 };
+enum { MAX_INSTS = 8, MAX_PREDECESSORS = 64, MAX_STEPS = 8, MAX_OPEN = 4, MAX_REGION = 16 };
 
 struct threader {
   struct nvm_function *f;
@@ -34,7 +34,9 @@ struct threader {
   struct dominance dominance; /* as it was before the pass */
   struct loops loops;         /* likewise */
   bool *convergent;      /* by block: a convergent operation may follow; NULL: not computed yet, nor
-                          * `loops` */
+                          * `loops`, `converges`, `rank` */
+  bool *converges;       /* by block: it has a convergent operation */
+  uint32_t *rank;        /* by block: its number in postorder */
   bool *touched;         /* by block: its predecessors have changed */
   uint32_t *seen, stamp; /* by block: the last count of near uses that visited it */
   /* The current block: its instructions, and their values on the current edge. */
@@ -50,17 +52,20 @@ struct threader {
   uint64_t steps_left; /* instructions to visit in search of such uses */
 };
 
-/* Marks the blocks from which a convergent operation can be reached. */
+/* Marks the blocks with convergent operations, and those from which one can be reached. */
 static bool find_convergent(struct threader *t) {
   const struct nvm_function *f = t->f;
   const struct dominance *d = &t->dominance;
   uint32_t *stack = arena_alloc(t->env->arena, f->blocks.count * sizeof *stack), depth = 0;
   t->convergent = arena_alloc(t->env->arena, f->blocks.count * sizeof *t->convergent);
-  if (!stack || !t->convergent) return false;
+  t->converges = arena_alloc(t->env->arena, f->blocks.count * sizeof *t->converges);
+  t->rank = arena_alloc(t->env->arena, f->blocks.count * sizeof *t->rank);
+  if (!stack || !t->convergent || !t->converges || !t->rank) return false;
+  for (uint32_t k = 0; k < d->size[f->entry.index]; k++) t->rank[d->postorder[k].index] = k;
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i)
       if (!t->convergent[b.index] && effects_is_convergent(f, function_inst(f, i))) {
-        t->convergent[b.index] = true;
+        t->convergent[b.index] = t->converges[b.index] = true;
         stack[depth++] = b.index;
       }
   while (depth) {
@@ -211,8 +216,45 @@ static bool can_enter(const struct threader *t, struct nvm_block from, struct nv
   return edges == 1;
 }
 
+/* A block of the current block's arms; whether a path through `to` leads to it. */
+struct arm {
+  struct nvm_block at;
+  bool through;
+};
+
+/* Whether all paths from the current block meet before threads that enter `to` beside it come to a
+ * convergent operation. The other arms may have some if one edge into the block is left: as before,
+ * all threads there come over this edge together. */
+static bool meet_early(const struct threader *t, struct nvm_block to) {
+  const struct nvm_function *f = t->f;
+  struct arm open[MAX_OPEN] = {{t->block, false}};
+  uint32_t count = 1;
+  bool one_left = dominance_predecessor_count(&t->dominance, t->block) == 2;
+  for (uint32_t steps = 0; steps < MAX_REGION; steps++) {
+    uint32_t first = 0;
+    for (uint32_t k = 1; k < count; k++)
+      if (t->rank[open[k].at.index] > t->rank[open[first].at.index]) first = k;
+    struct arm a = open[first];
+    open[first] = open[--count];
+    uint32_t successors = block_successor_count(f, a.at);
+    if ((t->converges[a.at.index] && (a.through || !one_left)) || successors == 0) return false;
+    for (uint32_t k = 0; k < successors; k++) {
+      struct nvm_block next = block_successor(f, a.at, k);
+      bool through = a.through || (steps == 0 && next.index == to.index);
+      uint32_t n = 0;
+      if (t->rank[next.index] >= t->rank[a.at.index]) return false;
+      while (n < count && open[n].at.index != next.index) n++;
+      if (n == MAX_OPEN) return false;
+      if (n == count) open[count++] = (struct arm){next, false};
+      open[n].through |= through;
+    }
+    if (count == 1) return true;
+  }
+  return false;
+}
+
 static bool can_thread(struct threader *t, struct nvm_block from, struct nvm_block to) {
-  return can_enter(t, from, to) && !t->convergent[to.index] &&
+  return can_enter(t, from, to) && (!t->convergent[to.index] || meet_early(t, to)) &&
          (t->loops.innermost[to.index] == t->loops.innermost[t->block.index] ||
           t->env->knobs->value[KNOB_UNSTRUCTURED_CFG]) &&
          !used_far(t);
