@@ -18,7 +18,7 @@
  *            disable-nvptx-require-structured-cfg permits both). Threading moves the
  *            reconvergence point of the block's threads: not done if a convergent operation may
  *            follow before all paths have met (LLVM does not thread for GPUs at all).
- * Tests:     check/opt/jump-threading.nvir. */
+ * Tests:     check/opt/jump-threading*.nvir. */
 #include "ir/dominance.h"
 #include "ir/eval.h"
 #include "analysis/loops.h"

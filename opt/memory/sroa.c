@@ -108,8 +108,7 @@ static bool add_call(struct splitter *s, struct nvm_inst_id id, struct nvm_value
   nvm_u128 length, is_volatile;
   if (effects_is_lifetime_marker(s->f, i)) return VEC_PUSH(s->arena, &s->derived, id);
   bool copy = what == INTRINSIC_memcpy || what == INTRINSIC_memmove;
-  bool same_space = type_equal(value_type(s->f, pointer), function_inst(s->f, s->alloca)->type);
-  if ((!copy && what != INTRINSIC_memset) || !same_space) return false;
+  if (!copy && what != INTRINSIC_memset) return false;
   uint32_t arguments = i->operand_count - 1;
   if (!const_is_int(s->m, inst_operand(s->f, i, 2), &length) || length > size ||
       !const_is_int(s->m, inst_operand(s->f, i, arguments - 1), &is_volatile) || is_volatile)
@@ -490,7 +489,10 @@ static void copy_memory(struct splitter *s, const struct slice *c, struct nvm_va
   struct nvm_value operands[6];
   for (uint32_t k = 0; k < i.operand_count; k++) operands[k] = inst_operand(s->f, &i, k);
   struct nvm_type length = value_type(s->f, operands[2]);
-  operands[c->kind == SLICE_COPY_FROM ? 1 : 0] = mine;
+  struct nvm_value *end = &operands[c->kind == SLICE_COPY_FROM ? 1 : 0];
+  struct nvm_type pointer = value_type(s->f, *end);
+  bool same_space = type_equal(pointer, value_type(s->f, mine));
+  *end = same_space ? mine : builder_unary(&s->b, OP_ADDRSPACECAST, pointer, mine);
   if (c->kind != SLICE_SET) operands[c->kind == SLICE_COPY_FROM ? 0 : 1] = other;
   operands[2] = const_int(s->m, length, bytes);
   if (i.operand_count == 6) operands[3] = const_int(s->m, TYPE_I32, 1);
