@@ -11,6 +11,7 @@
 #include "ir/build.h"
 #include "analysis/accesses.h"
 #include "analysis/effects.h"
+#include "opt/memory/constant_load.h"
 
 enum { MAX_NODES = 64, MAX_STEPS = 512, MAX_ANTICIPATION = 64 };
 
@@ -412,48 +413,6 @@ static bool load_in(struct load_eliminator *g, struct node *n) {
 
 /* --- Visits --- */
 
-/* The element of type `want` at a byte offset in a constant. */
-static struct nvm_value constant_at(struct nvm_module *m, struct nvm_value v, uint64_t offset,
-                                    struct nvm_type want) {
-  const struct type_table *t = &m->types;
-  for (;;) {
-    struct nvm_type type = module_value_type(m, v);
-    if (offset == 0 && type_equal(type, want)) return v;
-    const struct type_info *info = type_info(t, type);
-    if (info->kind != TY_STRUCT && info->kind != TY_ARRAY && info->kind != TY_VECTOR)
-      return VALUE_NULL;
-    uint64_t k = 0;
-    if (info->kind == TY_STRUCT) {
-      if (info->count == 0) return VALUE_NULL;
-      k = layout_member_at(&m->layout, t, type, &offset);
-    } else {
-      uint64_t each = layout_alloc_size(&m->layout, t, info->element);
-      if (each == 0 || offset / each >= info->count) return VALUE_NULL;
-      if (info->kind == TY_VECTOR && layout_bits(&m->layout, t, info->element) != 8 * each)
-        return VALUE_NULL;
-      k = offset / each;
-      offset %= each;
-    }
-    v = const_element(m, v, k);
-    if (value_kind(v) != VALUE_CONST && !(offset == 0 && !value_is_none(v))) return VALUE_NULL;
-    if (value_kind(v) != VALUE_CONST)
-      return type_equal(module_value_type(m, v), want) ? v : VALUE_NULL;
-  }
-}
-
-static struct nvm_value fold_constant_load(struct load_eliminator *g,
-                                           const struct alias_address *a) {
-  struct nvm_module *m = g->f->module;
-  if (value_kind(a->base) != VALUE_GLOBAL || a->term_count || a->offset < 0) return VALUE_NULL;
-  const struct nvm_global *v = module_global(m, a->base);
-  bool replaced = !symbol_is_local(&v->symbol) && v->symbol.linkage != LINK_EXTERNAL &&
-                  v->symbol.linkage != LINK_LINKONCE_ODR && v->symbol.linkage != LINK_WEAK_ODR;
-  if (!v->is_constant || v->is_alias || v->externally_initialized || replaced ||
-      value_is_none(v->initializer))
-    return VALUE_NULL;
-  return constant_at(m, v->initializer, (uint64_t)a->offset, g->type);
-}
-
 /* Cheap pre-check: the value can only be available if another access has the address, if the
  * address may be translated through phis, or if it is in a new variable. */
 static bool may_be_available(const struct load_eliminator *g, const struct access *load) {
@@ -470,7 +429,7 @@ static bool may_be_available(const struct load_eliminator *g, const struct acces
 static struct nvm_value find_value(struct load_eliminator *g, const struct access *load) {
   struct nvm_block load_block = function_inst(g->f, load->where.access)->block;
   const struct alias_address *address = &load->where.place->address;
-  struct nvm_value constant = fold_constant_load(g, address);
+  struct nvm_value constant = constant_load(g->f, address, g->type);
   if (!value_is_none(constant)) return constant;
   if (!may_be_available(g, load)) return VALUE_NULL;
   struct node local = {.block = load_block};

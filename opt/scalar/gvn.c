@@ -5,8 +5,8 @@
  * Algorithm: a walk over the dominator tree with a hash table of the pure expressions on the path
  *            from the entry. The table needs no scopes: in preorder, an expression that does not
  *            dominate the current block dominates no later one either, so a newer one replaces it.
- *            Operations on constants are folded. gvn also visits loads and stores
- *            (opt/memory/load_elimination.c).
+ *            Operations on constants and loads from constant variables are folded. gvn also visits
+ *            the other loads, and stores (opt/memory/load_elimination.c).
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in operands (hashing); loads as load_elimination.h says.
@@ -14,6 +14,7 @@
  * Tests:     check/opt/early-cse-*, check/opt/gvn-*. */
 #include "ir/evalintrinsic.h"
 #include "analysis/effects.h"
+#include "opt/memory/constant_load.h"
 #include "opt/memory/load_elimination.h"
 #include "opt/passes.h"
 
@@ -89,6 +90,15 @@ static bool begin(struct numbering *g, struct nvm_function *f, struct pass_env *
          flow_dominance(env->flow, f, &g->dominance);
 }
 
+/* Folds a load from a constant initializer. */
+static void visit_load(struct numbering *g, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(g->f, id);
+  if (i->op != OP_LOAD || !effects_is_plain_access(i)) return;
+  struct alias_address address = alias_decompose(g->f, inst_operand(g->f, i, 0));
+  struct nvm_value v = constant_load(g->f, &address, i->type);
+  if (!value_is_none(v)) rewrite_set(&g->rewrite, id, v);
+}
+
 /* Visits the blocks in preorder of the dominator tree; `loads` may be NULL. Operands are replaced
  * before an instruction is visited. */
 static bool walk(struct numbering *g, struct load_eliminator *loads, struct arena *arena) {
@@ -101,7 +111,8 @@ static bool walk(struct numbering *g, struct load_eliminator *loads, struct aren
       if (i.index >= g->rewrite.size) continue; /* inserted in a block that is visited later */
       const struct nvm_inst *inst = function_inst(f, i);
       if (effects_is_pure(f, inst) || effects_is_convergent_asm(f, inst)) visit_pure(g, i);
-      else if (loads && !load_elimination_visit(loads, i)) return false;
+      else if (!loads) visit_load(g, i);
+      else if (!load_elimination_visit(loads, i)) return false;
     }
   return true;
 }
