@@ -6,7 +6,8 @@
  *            requires that the loop may not write to its address (alias analysis) and, as
  *            divisions do, that it is executed whenever the loop is: its block dominates the latch
  *            and all exits, and no call before it may fail to return. A phi of two invariant values
- *            by an invariant branch moves too, as a select. Then, from outer to inner
+ *            by an invariant branch moves too, as a select, and an invariant addend of an address
+ *            is added first, before the loop. Then, from outer to inner
  *            loops, scalar promotion: an invariant address that is stored to in every iteration,
  *            while all other accesses in the loop must alias it or do not alias it, becomes a
  *            variable of the frame, loaded before the loop and stored in its exits; mem2reg turns
@@ -182,7 +183,48 @@ static bool hoist_phi(struct mover *m, struct nvm_inst_id id) {
   return m->changed = true;
 }
 
-static void hoist(struct mover *m) {
+/* Moves i to the preheader of loop `out`. */
+static void move_out(struct mover *m, struct nvm_inst_id i, uint32_t out) {
+  if (!is_certain(m, out, function_inst(m->f, i)->block))
+    m->f->locations.data[i.index].index = 0; /* docs/locations.md, rule 4 */
+  inst_unlink(m->f, i);
+  inst_insert_before(m->f, i, block_terminator(m->f, m->nest.loops.data[out].preheader));
+  ++*m->env->statistic;
+  m->changed = true;
+}
+
+/* (base + x) + y, x alone variant, becomes (base + y) + x, whose first sum is invariant and moves.
+ * Not for a constant y, which accesses add themselves. False when out of memory. */
+static bool hoist_addend(struct mover *m, struct nvm_inst_id id) {
+  struct nvm_function *f = m->f;
+  const struct loops *l = &m->nest.loops;
+  const struct nvm_inst *outer = function_inst(f, id);
+  if (outer->op != OP_GEP || outer->operand_count != 2) return true;
+  const struct nvm_inst *inner = value_inst(f, inst_operand(f, outer, 0));
+  uint32_t n = l->innermost[outer->block.index], element = outer->aux;
+  if (!inner || inner->op != OP_GEP || inner->operand_count != 2 ||
+      f->uses.data[value_index(inst_operand(f, outer, 0))] != 1 ||
+      l->innermost[inner->block.index] != n || !type_equal(inner->type, outer->type))
+    return true;
+  struct nvm_value base = inst_operand(f, inner, 0), x = inst_operand(f, inner, 1),
+                   y = inst_operand(f, outer, 1), sum[] = {base, y};
+  if (value_kind(y) == VALUE_CONST || !type_equal(value_type(f, base), outer->type) ||
+      !loops_is_invariant(l, f, n, y) || !loops_is_invariant(l, f, n, base) ||
+      loops_is_invariant(l, f, n, x))
+    return true;
+  function_inst(f, id)->aux = inner->aux;
+  function_inst(f, id)->flags = 0; /* base + y may be outside of the object */
+  struct builder at = builder_located(builder_before(f, id), id);
+  sum[0] = builder_add(&at, OP_GEP, 0, outer->type, sum, 2, element);
+  if (value_is_none(sum[0])) return false;
+  inst_set_operand(f, id, 0, sum[0]);
+  inst_set_operand(f, id, 1, x);
+  uint32_t out = find_target_loop(m, value_inst_id(sum[0]));
+  if (out) move_out(m, value_inst_id(sum[0]), out);
+  return m->changed = true;
+}
+
+static bool hoist(struct mover *m) {
   const struct loops *l = &m->nest.loops;
   for (uint32_t k = 0; k < l->data[0].block_count; k++) {
     struct nvm_block b = l->blocks[k];
@@ -191,15 +233,11 @@ static void hoist(struct mover *m) {
       next = function_inst(m->f, i)->next;
       if (function_inst(m->f, i)->op == OP_PHI && hoist_phi(m, i)) continue;
       uint32_t out = find_target_loop(m, i);
-      if (out == 0) continue;
-      if (!is_certain(m, out, b))
-        m->f->locations.data[i.index].index = 0; /* docs/locations.md, rule 4 */
-      inst_unlink(m->f, i);
-      inst_insert_before(m->f, i, block_terminator(m->f, l->data[out].preheader));
-      ++*m->env->statistic;
-      m->changed = true;
+      if (out) move_out(m, i, out);
+      else if (!hoist_addend(m, i)) return false;
     }
   }
+  return true;
 }
 
 /* Whether i is a load or store of this pointer and type. */
@@ -305,8 +343,7 @@ enum nvm_status licm_run(struct nvm_function *f, struct pass_env *env, bool *cha
   if (m.nest.loops.count == 0) return NVM_OK;
   m.alias = alias_init(f, env->arena);
   m.facts = arena_alloc(env->arena, (m.nest.loops.count + 1) * sizeof *m.facts);
-  if (!m.alias || !m.facts || !survey(&m)) return NVM_OUT_OF_MEMORY;
-  hoist(&m);
+  if (!m.alias || !m.facts || !survey(&m) || !hoist(&m)) return NVM_OUT_OF_MEMORY;
   for (uint32_t n = 1; n <= m.nest.loops.count; n++)
     if (!promote_in(&m, n)) return NVM_OUT_OF_MEMORY;
   *changed = m.changed;
