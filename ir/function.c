@@ -379,13 +379,36 @@ uint32_t alloca_align(const struct nvm_function *f, const struct nvm_inst *i) {
                               i->flags & ALLOCA_ALIGN_MASK);
 }
 
+/* The only value that i and the phis that it reads, and those that these read, take from outside of
+ * them; none if there are others, or too many phis. */
+static struct nvm_value web_value(const struct nvm_function *f, struct nvm_inst_id i) {
+  enum { MAX_WEB = 8 };
+  struct nvm_value web[MAX_WEB] = {value_of_inst(i)}, single = VALUE_NULL;
+  uint32_t count = 1;
+  for (uint32_t n = 0; n < count; n++) {
+    const struct nvm_inst *phi = value_inst(f, web[n]);
+    for (uint32_t k = 0; k < phi->operand_count; k += 2) {
+      struct nvm_value v = inst_operand(f, phi, k);
+      const struct nvm_inst *from = value_inst(f, v);
+      bool is_phi = from && from->op == OP_PHI;
+      uint32_t seen = 0;
+      while (is_phi && seen < count && !value_equal(web[seen], v)) seen++;
+      if (is_phi ? seen == MAX_WEB : !value_is_none(single) && !value_equal(single, v))
+        return VALUE_NULL;
+      if (!is_phi) single = v;
+      else if (seen == count) web[count++] = v;
+    }
+  }
+  return single;
+}
+
 struct nvm_value phi_single_value(const struct nvm_function *f, struct nvm_inst_id i) {
   const struct nvm_inst *phi = function_inst(f, i);
   struct nvm_value single = VALUE_NULL;
   for (uint32_t k = 0; k < phi->operand_count; k += 2) {
     struct nvm_value v = inst_operand(f, phi, k);
     if (value_equal(v, value_of_inst(i)) || value_equal(v, single)) continue;
-    if (!value_is_none(single)) return VALUE_NULL;
+    if (!value_is_none(single)) return web_value(f, i);
     single = v;
   }
   return single;

@@ -171,8 +171,9 @@ static inline struct nvm_block block_successor(const struct nvm_function *f, str
 void inst_prepend(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b);
 /* The first instruction of b that is not a phi. */
 struct nvm_inst_id block_first_after_phis(const struct nvm_function *f, struct nvm_block b);
-/* The only value of a phi besides itself; VALUE_NULL if there are several. Undef and poison count
- * as values: the other value might not dominate their edges. */
+/* The only value of a phi besides itself, or of a few phis that read each other, besides these;
+ * VALUE_NULL if there are several. Undef and poison count as values: the other value might not
+ * dominate their edges. */
 struct nvm_value phi_single_value(const struct nvm_function *f, struct nvm_inst_id i);
 /* The value of a phi on the edge from block b; VALUE_NULL if there is none. */
 struct nvm_value phi_incoming(const struct nvm_function *f, struct nvm_inst_id phi,
