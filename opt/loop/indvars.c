@@ -98,8 +98,7 @@ static struct nvm_value sum_for(struct simplifier *s, struct nvm_inst_id phi,
   bool exact = value_kind(entry(s, phi, false)) == VALUE_CONST &&
                value_kind(entry(s, other, false)) == VALUE_CONST && a.constant + d == b.constant;
   uint16_t flags = exact && a.no_signed_wrap && b.no_signed_wrap ? INST_NSW : 0;
-  struct nvm_inst_id at = function_block(f, s->loop->header)->first;
-  while (function_inst(f, at)->op == OP_PHI) at = function_inst(f, at)->next;
+  struct nvm_inst_id at = block_first_after_phis(f, s->loop->header);
   struct builder x = builder_located(builder_before(f, at), other);
   struct nvm_value by = const_int(f->module, type, evalint_zext(a.width, (uint64_t)d));
   struct nvm_value operands[2] = {value_of_inst(phi), by};
