@@ -178,6 +178,15 @@ static struct nvm_block only_entry(const struct dominance *d, struct nvm_block b
   return only;
 }
 
+/* Whether the branch at the end of `from` implies the comparison if it goes to `to`. */
+static bool edge_implies(const struct question *q, struct nvm_block from, struct nvm_block to) {
+  const struct nvm_inst *t = function_inst(q->f, block_terminator(q->f, from));
+  if (t->op != OP_CONDBR || value_equal(inst_operand(q->f, t, 1), inst_operand(q->f, t, 2)))
+    return false;
+  bool truth = value_index(inst_operand(q->f, t, 1)) == to.index;
+  return condition_implies(q, inst_operand(q->f, t, 0), truth, 0);
+}
+
 static bool answer(const struct dominance *d, struct question *q, struct nvm_block at) {
   int64_t a, b;
   if (side_number(q, &q->a, &a) && side_number(q, &q->b, &b))
@@ -186,10 +195,7 @@ static bool answer(const struct dominance *d, struct question *q, struct nvm_blo
   for (uint32_t steps = 0; steps < MAX_BRANCHES && !block_is_none(at);
        steps++, at = d->immediate[at.index]) {
     struct nvm_block from = only_entry(d, at);
-    const struct nvm_inst *t = function_inst(q->f, block_terminator(q->f, from));
-    if (block_is_none(from) || t->op != OP_CONDBR) continue;
-    bool truth = value_index(inst_operand(q->f, t, 1)) == at.index;
-    if (condition_implies(q, inst_operand(q->f, t, 0), truth, 0)) return true;
+    if (!block_is_none(from) && edge_implies(q, from, at)) return true;
   }
   return false;
 }
@@ -200,6 +206,26 @@ bool scev_holds(struct scev_env *e, struct nvm_block at, enum icmp_predicate pre
       .e = e, .f = e->f, .predicate = predicate, .a.form = a, .b.form = b, .width = a.width};
   if (a.width == 0 || a.width != b.width) return false;
   return answer(e->dominance, &q, at);
+}
+
+bool scev_holds_always(struct scev_env *e, uint32_t n, enum icmp_predicate predicate, struct scev a,
+                       struct scev b) {
+  const struct loop *l = &e->loops->data[n];
+  int64_t step;
+  if (block_is_none(l->latch) || a.width != b.width || !scev_is_invariant(e, b, n) ||
+      !scev_step(e, a, n, &step) || step == 0 ||
+      !scev_holds(e, l->header, predicate, scev_at_start(e, a, n), b))
+    return false;
+  bool ordered = predicate != ICMP_EQ && predicate != ICMP_NE;
+  bool no_wrap = is_signed_predicate(predicate) ? a.no_signed_wrap : a.no_unsigned_wrap;
+  if (ordered && no_wrap && is_less(predicate) == (step < 0)) return true;
+  struct question q = {.e = e,
+                       .f = e->f,
+                       .predicate = predicate,
+                       .a.form = scev_plus(a, step),
+                       .b.form = b,
+                       .width = a.width};
+  return edge_implies(&q, l->latch, l->header) || answer(e->dominance, &q, l->latch);
 }
 
 /* --- exits ------------------------------------------------------------------------------------ */

@@ -49,7 +49,7 @@ enum {
   MAX_PARTIAL = 75,
   MAX_BY_PRAGMA = 16384,
   MAX_GAIN = 2,    /* times MAX_FULL if so many instructions become constants */
-  MANY_LEFT = 150, /* instructions: fewer are unrolled fully even if a factor saves as much */
+  MANY_LEFT = 250, /* instructions: fewer are unrolled fully even if a factor saves as much */
   EXACT_FACTOR = 8,
   RUNTIME_FACTOR = 4, /* as many loads in flight, and registers for them */
   FEW_ITERATIONS = 8, /* do not pay for a remainder */
