@@ -59,12 +59,22 @@ static struct nvm_value insert(struct expansion *x, enum op op, uint16_t flags,
   return builder_add(&at, op, flags, type, operands, count, aux);
 }
 
+/* An index of a constant address has at most the 64 bits of addresses. */
+static struct nvm_value narrow_index(struct nvm_module *m, struct nvm_value index) {
+  uint64_t words[TYPE_MAX_INT_WORDS];
+  struct nvm_type type = module_value_type(m, index);
+  bool is_wide = type_is_int(&m->types, type) && type_info(&m->types, type)->width > 64;
+  return is_wide && const_words(m, index, words) ? const_int(m, TYPE_I64, words[0]) : index;
+}
+
 static struct nvm_value expand_expr(struct expansion *x, struct nvm_value v, int depth) {
   struct nvm_module *m = x->f->module;
   struct constant_info c = *info_of(x->f, v); /* a copy: adding constants may move the table */
   struct nvm_value *operands = arena_alloc(&m->arena, c.count * sizeof *operands);
   if (!operands) return v;
   for (uint32_t i = 0; i < c.count; i++) operands[i] = expand(x, const_operand(m, v, i), depth + 1);
+  for (uint32_t i = 1; c.op == OP_GEP && i < c.count; i++)
+    operands[i] = narrow_index(m, operands[i]);
   return insert(x, (enum op)c.op, c.flags, c.type, operands, c.count, c.aux);
 }
 

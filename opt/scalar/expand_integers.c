@@ -26,6 +26,7 @@ struct expansion {
   struct nvm_module *m;
   struct arena *arena;
   const bool *wide;         /* by type: it is or holds an integer of more than 128 bits */
+  struct nvm_type *hidden;  /* by constant: a type of more than 128 bits in its expressions */
   uint32_t type_count;      /* of types at the start; later ones are not wide */
   struct nvm_value **words; /* by instruction: the words of its value; NULL: not expanded */
   uint32_t count;           /* of instructions at the start */
@@ -449,6 +450,45 @@ static struct nvm_type wide_type(const struct expansion *x, const struct nvm_ins
   return TYPE_NONE;
 }
 
+/* The type of more than 128 bits in a constant expression, for which there is no expansion;
+ * TYPE_NONE: none is known yet. Constant indices of addresses may have any type. */
+static struct nvm_type hidden_type(const struct expansion *x, struct nvm_value v) {
+  if (value_kind(v) == VALUE_GLOBAL && module_global(x->m, v)->is_alias)
+    v = module_global(x->m, v)->aliasee;
+  return value_kind(v) == VALUE_CONST ? x->hidden[value_index(v)] : TYPE_NONE;
+}
+
+static struct nvm_type find_hidden_type(const struct expansion *x, struct nvm_value v) {
+  const struct constant_info *c = constant_info(&x->m->constants, v);
+  uint32_t count = c->kind == CONST_EXPR || c->kind == CONST_AGGREGATE ? (uint32_t)c->count : 0;
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_value part = const_operand(x->m, v, k);
+    struct nvm_type type = module_value_type(x->m, part), deeper = hidden_type(x, part);
+    uint64_t words[TYPE_MAX_INT_WORDS];
+    bool is_index = c->kind == CONST_EXPR && c->op == OP_GEP && const_words(x->m, part, words);
+    if (deeper.index) return deeper;
+    if (c->kind == CONST_EXPR && is_wide(x, type) && !is_index) return type;
+  }
+  return TYPE_NONE;
+}
+
+/* By constant: until nothing changes, since aliases may refer to later constants. */
+static bool find_hidden_types(struct expansion *x) {
+  uint32_t count = x->m->constants.infos.count;
+  bool changed = true;
+  x->hidden = arena_alloc(x->arena, count * sizeof *x->hidden);
+  if (!x->hidden) return false;
+  while (changed) {
+    changed = false;
+    for (uint32_t k = 1; k < count; k++) {
+      if (x->hidden[k].index) continue;
+      x->hidden[k] = find_hidden_type(x, value_make(VALUE_CONST, k));
+      changed |= x->hidden[k].index != 0;
+    }
+  }
+  return true;
+}
+
 static void refuse(const struct expansion *x, struct diag_sink *sink, struct nvm_inst_id i,
                    struct nvm_type type) {
   struct textbuf name;
@@ -466,8 +506,12 @@ static bool check(struct expansion *x, struct diag_sink *sink, bool *any) {
   uint32_t errors = sink->error_count;
   FOR_EACH_BLOCK (x->f, b)
     FOR_EACH_INST (x->f, b, i) {
-      struct nvm_type type = wide_type(x, function_inst(x->f, i));
-      if (type.index == 0) continue;
+      const struct nvm_inst *inst = function_inst(x->f, i);
+      struct nvm_type type = TYPE_NONE;
+      for (uint32_t k = 0; k < inst->operand_count && type.index == 0; k++)
+        type = hidden_type(x, inst_operand(x->f, inst, k));
+      if (type.index) refuse(x, sink, i, type);
+      if (type.index || (type = wide_type(x, inst)).index == 0) continue;
       *any = true;
       if (!has_expansion(x, function_inst(x->f, i))) refuse(x, sink, i, type);
     }
@@ -504,17 +548,23 @@ static bool expand_function(struct expansion *x) {
 }
 
 enum nvm_status expand_integers(struct nvm_module *m, struct diag_sink *sink) {
-  struct expansion x = {.m = m};
+  struct expansion x;
   struct arena arena;
   bool any_type = false, *wide = NULL;
   uint32_t type_count = m->types.infos.count;
   enum nvm_status status = NVM_OK;
   arena_init(&arena, m->arena.allocator);
   if (!find_wide_types(m, &arena, &wide, &any_type)) status = NVM_OUT_OF_MEMORY;
+  x = (struct expansion){.m = m, .arena = &arena, .wide = wide, .type_count = type_count};
+  if (any_type && status == NVM_OK && !find_hidden_types(&x)) status = NVM_OUT_OF_MEMORY;
   for (uint32_t n = 1; n < m->functions.count && any_type && status != NVM_OUT_OF_MEMORY; n++) {
     bool any = false;
-    x = (struct expansion){
-        .f = m->functions.data[n], .m = m, .arena = &arena, .wide = wide, .type_count = type_count};
+    x = (struct expansion){.f = m->functions.data[n],
+                           .m = m,
+                           .arena = &arena,
+                           .wide = wide,
+                           .hidden = x.hidden,
+                           .type_count = type_count};
     if (function_is_declaration(x.f)) continue;
     if (!check(&x, sink, &any)) status = NVM_REFUSED;
     else if (any && status == NVM_OK && !expand_function(&x)) status = NVM_OUT_OF_MEMORY;
