@@ -134,7 +134,7 @@ static uint64_t visit_block(const struct executor *x, struct nvm_block b) {
     if (inst->op == OP_PHI && b.index == x->loop->header.index) continue;
     x->known[slot] =
         inst->op == OP_PHI ? join(x, inst, &x->lanes[slot]) : execute(x, inst, &x->lanes[slot]);
-    left += loops_counts_as_work(inst) && !x->known[slot] && !costs_nothing(x, inst);
+    if (!x->known[slot] && !costs_nothing(x, inst)) left += loops_work(x->f, inst);
   }
   return left;
 }
