@@ -77,11 +77,24 @@ static uint32_t argument_effect(const struct nvm_function *f, const struct nvm_i
   return does;
 }
 
+/* Cheap pre-check: whether i marks the lifetime of a variable that l is certainly not in. A loop
+ * with arrays of its own contains many such markers. */
+static bool marks_another_variable(const struct nvm_function *f, const struct nvm_inst *i,
+                                   struct memory_location l) {
+  if (!l.place || !effects_is_lifetime_marker(f, i)) return false;
+  struct nvm_value variable = inst_operand(f, i, call_arg_count(f, i) - 1),
+                   base = l.place->address.base;
+  const struct nvm_inst *marked = inst_of(f, variable), *object = inst_of(f, base);
+  if (!marked || marked->op != OP_ALLOCA || marked == object) return false;
+  return object ? object->op == OP_ALLOCA
+                : value_kind(base) == VALUE_ARG || value_kind(base) == VALUE_GLOBAL;
+}
+
 static uint32_t call_mod_ref(struct alias_env *e, struct nvm_inst_id id, struct memory_location l) {
   const struct nvm_function *f = e->f;
   const struct nvm_inst *i = function_inst(f, id);
   struct call_effect does = known_call_effect(e, id);
-  if (!(does.arguments | does.others)) return 0;
+  if (!(does.arguments | does.others) || marks_another_variable(f, i, l)) return 0;
   uint32_t result = alias_location_is_private(e, l) ? 0 : does.others;
   bool block = is_block_operation(call_intrinsic(f, i));
   for (uint32_t k = 0, count = block ? 2 : call_arg_count(f, i);

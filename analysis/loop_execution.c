@@ -8,6 +8,8 @@
 
 enum edges { EDGES_NONE, EDGES_ALL, EDGES_ONE };
 
+enum { MAX_ROUNDS = 8 };
+
 struct block_state {
   uint8_t taken; /* enum edges */
   struct nvm_block to;
@@ -39,11 +41,15 @@ struct executor *loop_execution_init(const struct nvm_function *f, const struct 
 
 /* --- values ----------------------------------------------------------------------------------- */
 
+static bool is_computed(const struct executor *x, struct nvm_value v) {
+  uint32_t slot = value_kind(v) == VALUE_INST ? x->slots[value_index(v)] : 0;
+  return slot > 0 && x->known[slot - 1];
+}
+
 static bool lane_of(const struct executor *x, struct nvm_value v, struct eval_lane *lane) {
   if (value_kind(v) == VALUE_CONST) return eval_lane_of(x->f->module, v, lane) && !lane->poison;
-  uint32_t slot = value_kind(v) == VALUE_INST ? x->slots[value_index(v)] : 0;
-  if (slot == 0 || !x->known[slot - 1]) return false;
-  *lane = x->lanes[slot - 1];
+  if (!is_computed(x, v)) return false;
+  *lane = x->lanes[x->slots[value_index(v)] - 1];
   return true;
 }
 
@@ -134,7 +140,7 @@ static uint64_t visit_block(const struct executor *x, struct nvm_block b) {
     if (inst->op == OP_PHI && b.index == x->loop->header.index) continue;
     x->known[slot] =
         inst->op == OP_PHI ? join(x, inst, &x->lanes[slot]) : execute(x, inst, &x->lanes[slot]);
-    left += loops_counts_as_work(inst) && !x->known[slot] && !costs_nothing(x, inst);
+    if (!x->known[slot] && !costs_nothing(x, inst)) left += loops_work(x->f, inst);
   }
   return left;
 }
@@ -149,6 +155,58 @@ static bool visit_iteration(const struct executor *x, uint32_t n, uint64_t *left
     take_edges(x, b, &x->states[k]);
     if (x->states[k].taken == EDGES_ONE && !loops_contains(x->loops, n, x->states[k].to) &&
         dominance_dominates(x->d, b, x->loop->latch))
+      return true;
+  }
+  return false;
+}
+
+/* Whether v is a constant or some iteration may know it. */
+static bool may_be_known(const struct executor *x, struct nvm_value v) {
+  return value_kind(v) == VALUE_CONST || is_computed(x, v);
+}
+
+/* The same of instruction i of block b, not a phi of the header, by its operands. */
+static bool may_become_known(const struct executor *x, struct nvm_block b,
+                             const struct nvm_inst *i) {
+  if (i->operand_count == 0 || !is_scalar(x, i->type)) return false;
+  if (i->op == OP_PHI) return !is_entered_from_below(x, b);
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    if (!may_be_known(x, inst_operand(x->f, i, k))) return false;
+  return true;
+}
+
+/* Adds to x->known what some iteration may know if one may know the header's phis that are in it.
+ * True if such a value becomes another phi. */
+static bool add_known(const struct executor *x) {
+  bool added = false;
+  for (uint32_t k = 0; k < x->loop->block_count; k++)
+    FOR_EACH_INST (x->f, x->blocks[k], i) {
+      const struct nvm_inst *inst = function_inst(x->f, i);
+      if (inst->op != OP_PHI || inst->block.index != x->loop->header.index)
+        x->known[x->slots[i.index] - 1] = may_become_known(x, x->blocks[k], inst);
+    }
+  FOR_EACH_PHI (x->f, x->loop->header, i) {
+    if (x->known[x->slots[i.index] - 1]) continue;
+    x->known[x->slots[i.index] - 1] = may_be_known(x, phi_incoming(x->f, i, x->loop->latch));
+    added |= x->known[x->slots[i.index] - 1];
+  }
+  return added;
+}
+
+/* Whether visit_iteration() may find the end. If it does not, most often since the bound is a
+ * variable, no iteration is worth its time. */
+static bool may_end(const struct executor *x, uint32_t n) {
+  FOR_EACH_PHI (x->f, x->loop->header, i)
+    x->known[x->slots[i.index] - 1] = may_be_known(x, phi_incoming(x->f, i, x->loop->preheader));
+  for (int round = 0; add_known(x); round++)
+    if (round == MAX_ROUNDS) return true;
+  for (uint32_t k = 0; k < x->loop->block_count; k++) {
+    struct nvm_block b = x->blocks[k];
+    const struct nvm_inst *t = function_inst(x->f, block_terminator(x->f, b));
+    if (t->op == OP_CONDBR && may_be_known(x, inst_operand(x->f, t, 0)) &&
+        dominance_dominates(x->d, b, x->loop->latch) &&
+        !(loops_contains(x->loops, n, block_successor(x->f, b, 0)) &&
+          loops_contains(x->loops, n, block_successor(x->f, b, 1))))
       return true;
   }
   return false;
@@ -215,8 +273,11 @@ bool loop_execution_run(struct executor *x, uint32_t n, uint64_t most_iterations
   bool starts;
   uint32_t phis = count_phis(x, &starts);
   if (!starts) return true;
-  if (!make_room(x, number(x, true), phis)) return false;
-  while (!out->ends && out->iterations < most_iterations && out->left <= most_left) {
+  uint32_t insts = number(x, true);
+  if (!make_room(x, insts, phis)) return false;
+  bool may = may_end(x, n);
+  memset(x->known, 0, insts * sizeof *x->known);
+  while (may && !out->ends && out->iterations < most_iterations && out->left <= most_left) {
     set_phis(x, from);
     if (!any_phi_known(x)) break;
     out->ends = visit_iteration(x, n, &out->left);

@@ -65,10 +65,13 @@ struct nvm_block loops_place_above(const struct loops *l, const struct nvm_funct
 bool loops_is_invariant(const struct loops *l, const struct nvm_function *f, uint32_t n,
                         struct nvm_value v);
 
-/* Whether an instruction counts when loops are copied: phis, jumps, bitcasts and debug records
- * become no code. */
-static inline bool loops_counts_as_work(const struct nvm_inst *i) {
-  return i->op != OP_PHI && i->op != OP_BR && i->op != OP_DBG_RECORD && i->op != OP_BITCAST;
+/* Instructions that an instruction counts as when loops are copied: phis, jumps, bitcasts and debug
+ * records become no code; a call also saves registers, and passes its arguments in memory. */
+static inline uint32_t loops_work(const struct nvm_function *f, const struct nvm_inst *i) {
+  enum { CALL_WORK = 25 };
+  if (i->op == OP_PHI || i->op == OP_BR || i->op == OP_DBG_RECORD || i->op == OP_BITCAST) return 0;
+  const struct nvm_function *g = call_function(f, i);
+  return g && !function_is_declaration(g) ? CALL_WORK : 1;
 }
 
 /* !llvm.loop of a branch; {0}: none. */

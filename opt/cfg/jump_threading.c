@@ -304,14 +304,18 @@ static bool uses_stay_dominated(struct threader *t, struct nvm_block to, struct 
   if (!used_far(t)) return true;
   if (dominance_predecessor_count(d, more) != 1 || t->steps_left < f->insts.count) return false;
   t->steps_left -= f->insts.count;
-  FOR_EACH_BLOCK (f, b)
+  uint32_t left = 0; /* uses not met yet */
+  for (uint32_t n = 0; n < t->count; n++) left += f->uses.data[t->insts[n].index];
+  for (struct nvm_block b = f->entry; left > 0 && !block_is_none(b); b = function_block(f, b)->next)
     FOR_EACH_INST (f, b, id) {
       const struct nvm_inst *i = function_inst(f, id);
       for (uint32_t k = 0; k < i->operand_count; k++) {
         bool reads = false, phi = i->op == OP_PHI;
-        for (uint32_t n = 0; n < t->count; n++)
-          reads |= value_equal(inst_operand(f, i, k), value_of_inst(t->insts[n]));
+        struct nvm_value v = inst_operand(f, i, k);
+        for (uint32_t n = 0; n < t->count && value_kind(v) == VALUE_INST; n++)
+          reads |= value_index(v) == t->insts[n].index;
         if (!reads) continue;
+        left--;
         struct nvm_block at = phi ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
         bool stays =
             at.index == t->block.index && (!phi || b.index == to.index || b.index == more.index);

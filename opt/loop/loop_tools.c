@@ -229,7 +229,7 @@ bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint3
       if (inst->op == OP_ALLOCA || inst->op == OP_VA_ARG) return false;
       if (inst->op == OP_CALL && is_noduplicate(f, inst)) return false;
       *convergent |= effects_is_convergent(f, inst);
-      count += loops_counts_as_work(inst);
+      count += loops_work(f, inst);
     }
   *size = count;
   return count <= most;

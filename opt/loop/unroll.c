@@ -137,8 +137,8 @@ static uint64_t left_by_factor(const struct unroller *u, uint32_t n) {
       const struct nvm_inst *inst = function_inst(u->f, i);
       int64_t step;
       bool counts = type_is_int(t, inst->type) || type_is_ptr(t, inst->type);
-      left += loops_counts_as_work(inst) &&
-              !(counts && scev_step(u->scev, scev_of(u->scev, value_of_inst(i)), n, &step) && step);
+      if (!(counts && scev_step(u->scev, scev_of(u->scev, value_of_inst(i)), n, &step) && step))
+        left += loops_work(u->f, inst);
     }
   return left > test ? left - test : 0;
 }
