@@ -29,7 +29,7 @@
 #include "analysis/scev.h"
 #include "opt/passes.h"
 
-enum { MAX_OPERANDS = 16, MAX_PAIRED = 10, MAX_ROUNDS = 3 };
+enum { MAX_OPERANDS = 16, MAX_PAIRED = 10, MAX_FACTORS = 8, MAX_ROUNDS = 3 };
 
 struct leaf {
   struct nvm_value value;
@@ -166,35 +166,84 @@ static int64_t split_factor(const struct nvm_function *f, struct nvm_value *v) {
   return number;
 }
 
-/* Whether leaf n is (x / y) * y and leaf k is x % y. */
-static bool is_divided(const struct nvm_function *f, const struct tree *t, uint32_t k, uint32_t n) {
-  const struct nvm_inst *rest = value_inst(f, t->leaves[k].value), *divided;
-  struct nvm_value quotient = t->leaves[n].value;
-  if (!rest || (rest->op != OP_SREM && rest->op != OP_UREM)) return false;
-  const struct nvm_inst *product = value_inst_of(f, quotient, OP_MUL);
-  struct nvm_value y = inst_operand(f, rest, 1);
-  nvm_u128 bits;
-  if (product && value_equal(inst_operand(f, product, 1), y))
-    quotient = inst_operand(f, product, 0);
-  else if (product && value_equal(inst_operand(f, product, 0), y))
-    quotient = inst_operand(f, product, 1);
-  else if (!const_is_int(f->module, y, &bits) || bits >> 63 ||
-           split_factor(f, &quotient) != (int64_t)bits)
-    return false;
-  divided = value_inst_of(f, quotient, rest->op == OP_SREM ? OP_SDIV : OP_UDIV);
-  return divided && value_equal(inst_operand(f, divided, 0), inst_operand(f, rest, 0)) &&
-         value_equal(inst_operand(f, divided, 1), y);
+struct product {
+  struct nvm_value factors[MAX_FACTORS];
+  uint32_t count;
+};
+
+/* False if there are too many factors. */
+static bool product_of(const struct nvm_function *f, struct nvm_value v, struct product *p) {
+  struct nvm_value open[MAX_FACTORS] = {v};
+  uint32_t depth = 1;
+  p->count = 0;
+  while (depth) {
+    v = open[--depth];
+    struct nvm_value base = v;
+    int64_t factor = split_factor(f, &base);
+    const struct nvm_inst *i = value_inst_of(f, v, OP_MUL);
+    if (p->count + depth + 2 > MAX_FACTORS) return false;
+    if (factor != 1) {
+      uint64_t bits = evalint_zext(width_of(f, v), (uint64_t)factor);
+      p->factors[p->count++] = const_int(f->module, value_type(f, v), bits);
+      open[depth++] = base;
+      continue;
+    }
+    if (!i) {
+      p->factors[p->count++] = v;
+      continue;
+    }
+    open[depth++] = inst_operand(f, i, 1);
+    open[depth++] = inst_operand(f, i, 0);
+  }
+  return true;
+}
+
+static bool remove_factor(struct product *p, struct nvm_value v) {
+  uint32_t k = 0;
+  while (k < p->count && !value_equal(p->factors[k], v)) k++;
+  if (k == p->count) return false;
+  p->factors[k] = p->factors[--p->count];
+  return true;
+}
+
+/* Whether the product has the factors x / y and y, and then those of `others`. */
+static bool is_multiple(const struct nvm_function *f, struct product p, const struct nvm_inst *rest,
+                        const struct product *others) {
+  struct nvm_value x = inst_operand(f, rest, 0), y = inst_operand(f, rest, 1);
+  for (uint32_t k = 0; k < others->count; k++)
+    if (!remove_factor(&p, others->factors[k])) return false;
+  if (p.count != 2 || !remove_factor(&p, y)) return false;
+  const struct nvm_inst *i =
+      value_inst_of(f, p.factors[0], rest->op == OP_SREM ? OP_SDIV : OP_UDIV);
+  return i && value_equal(inst_operand(f, i, 0), x) && value_equal(inst_operand(f, i, 1), y);
+}
+
+/* x % y * z + x / y * y * z is x * z: without z if the dividend is in range, the sum is. */
+static bool merge_divided(struct nvm_function *f, struct tree *t, uint32_t k, uint32_t n) {
+  struct product a, b;
+  if (!product_of(f, t->leaves[k].value, &a)) return false;
+  for (uint32_t i = 0; i < a.count; i++) {
+    const struct nvm_inst *rest = value_inst(f, a.factors[i]);
+    if (!rest || (rest->op != OP_SREM && rest->op != OP_UREM)) continue;
+    struct product others = a;
+    others.factors[i] = others.factors[--others.count];
+    if (!product_of(f, t->leaves[n].value, &b) || !is_multiple(f, b, rest, &others)) continue;
+    t->flags &= (uint16_t) ~(rest->op == OP_SREM ? INST_NUW : INST_NSW);
+    if (others.count) t->flags = 0;
+    struct builder at = builder_replacing(f, t->root);
+    struct nvm_value v = inst_operand(f, rest, 0);
+    for (uint32_t m = 0; m < others.count; m++)
+      v = builder_binary(&at, OP_MUL, v, others.factors[m]);
+    if (!value_is_none(v)) t->leaves[k].value = v;
+    return !value_is_none(v);
+  }
+  return false;
 }
 
 /* Merges leaf n of a sum into leaf k. */
-static bool merge_terms(const struct nvm_function *f, struct tree *t, uint32_t k, uint32_t n) {
+static bool merge_terms(struct nvm_function *f, struct tree *t, uint32_t k, uint32_t n) {
   struct leaf *a = &t->leaves[k], *b = &t->leaves[n];
-  if (a->factor == b->factor && is_divided(f, t, k, n)) {
-    const struct nvm_inst *rest = value_inst(f, a->value);
-    t->flags &= (uint16_t) ~(rest->op == OP_SREM ? INST_NUW : INST_NSW);
-    a->value = inst_operand(f, rest, 0);
-    return true;
-  }
+  if (a->factor == b->factor && merge_divided(f, t, k, n)) return true;
   struct nvm_value x = a->value, y = b->value;
   int64_t p = split_factor(f, &x), q = split_factor(f, &y);
   if (!value_equal(x, y) || width_of(f, x) > 64) return false;
@@ -209,7 +258,7 @@ static bool merge_terms(const struct nvm_function *f, struct tree *t, uint32_t k
 }
 
 /* x - x is 0, x + 2 * x is 3 * x; x & x, x | x are x; x ^ x is 0. True if there was such a pair. */
-static bool merge_leaves(const struct nvm_function *f, struct tree *t) {
+static bool merge_leaves(struct nvm_function *f, struct tree *t) {
   bool any = false;
   if (t->op == OP_MUL || t->op == OP_FADD || t->op == OP_FMUL) return false;
   for (uint32_t k = 0; k < t->count; k++)
@@ -391,9 +440,10 @@ static bool is_root(const struct reassociation *s, struct nvm_inst_id id) {
 
 static bool visit(struct reassociation *s, struct nvm_inst_id id) {
   struct tree t;
-  if (!is_root(s, id) || !flatten(s, id, &t) || t.count < 3) return true;
+  if (!is_root(s, id) || !flatten(s, id, &t)) return true;
   bool merged = merge_leaves(s->f, &t);
-  if (!find_depths(s, &t)) return false;
+  if (!merged && t.count < 3) return true;
+  if (module_out_of_memory(s->f->module) || !find_depths(s, &t)) return false;
   add_neutral(s->f, &t, function_inst(s->f, id)->type);
   if (!merged && is_index_of_loop(s, &t)) return true;
   if (!sort_leaves(&t) && !merged) return true;
