@@ -11,11 +11,10 @@
  *            that are joined through one of an inner loop. Otherwise it keeps its form and flags,
  *            and so do sums that lsr makes an advancing pointer of because nothing in them wraps.
  *            New sums have the flags that follow from those of all old ones.
- *            Then the pairs of leaves of all trees are counted, in trees that a tree with the pair
- *            dominates. Each tree joins its most frequent pairs first, and uses the join of an
- *            earlier tree if there is one. Sums do not where this would lose nsw, without which
- *            addresses cannot be compared. This is repeated, since joins are leaves of the next
- *            round.
+ *            reassociate<pairs> then counts the pairs of leaves of all trees that a tree with the
+ *            pair dominates. Each tree joins its most frequent pairs first, and uses the join of an
+ *            earlier tree if there is one. This is repeated, since joins are leaves of the next
+ *            round. Sums lose nsw, without which addresses cannot be compared: it runs last.
  * Requires:  nothing; licm hoists the invariant part.
  * Preserves: the control flow.
  * Cost:      a tree of n operands n² comparisons, n at most MAX_OPERANDS; for pairs n³, n at most
@@ -64,8 +63,12 @@ struct reassociation {
   struct nvm_inst_id *index_of; /* by instruction: a sext, getelementptr or access that uses it */
   uint32_t *user_op;            /* by instruction: the op of a tree that it is an operand of */
   VEC(struct nvm_inst_id) nodes;
-  struct pair *pairs; /* by hash, linear probing */
-  uint32_t slots;     /* a power of two */
+  struct pair *pairs;  /* by hash, linear probing */
+  uint32_t slots;      /* a power of two */
+  uint32_t used;       /* at most half of them */
+  uint32_t pair_count; /* of all trees */
+  bool have_large;     /* a tree has three leaves */
+  bool have_pairs;     /* some pair is in two trees */
 };
 
 static bool may_reorder(const struct nvm_inst *i) {
@@ -102,8 +105,9 @@ static uint32_t loop_depth(const struct reassociation *s, struct nvm_value v) {
 
 /* Lists the leaves from left to right. False if there are too many. */
 static bool flatten(const struct reassociation *s, struct nvm_inst_id root, struct tree *t) {
-  struct leaf open[MAX_OPERANDS + 1] = {{value_of_inst(root), 1, 0}};
+  struct leaf open[MAX_OPERANDS + 1];
   uint32_t depth = 1;
+  open[0] = (struct leaf){value_of_inst(root), 1, 0};
   t->root = root;
   t->op = tree_op(function_inst(s->f, root));
   t->count = 0;
@@ -173,8 +177,9 @@ struct product {
 
 /* False if there are too many factors. */
 static bool product_of(const struct nvm_function *f, struct nvm_value v, struct product *p) {
-  struct nvm_value open[MAX_FACTORS] = {v};
+  struct nvm_value open[MAX_FACTORS];
   uint32_t depth = 1;
+  open[0] = v;
   p->count = 0;
   while (depth) {
     v = open[--depth];
@@ -221,7 +226,10 @@ static bool is_multiple(const struct nvm_function *f, struct product p, const st
 /* x % y * z + x / y * y * z is x * z: without z if the dividend is in range, the sum is. */
 static bool merge_divided(struct nvm_function *f, struct tree *t, uint32_t k, uint32_t n) {
   struct product a, b;
-  if (!product_of(f, t->leaves[k].value, &a)) return false;
+  const struct nvm_inst *product = value_inst(f, t->leaves[k].value);
+  bool is_product = product && (product->op == OP_MUL || product->op == OP_SHL ||
+                                product->op == OP_SREM || product->op == OP_UREM);
+  if (!is_product || !product_of(f, t->leaves[k].value, &a)) return false;
   for (uint32_t i = 0; i < a.count; i++) {
     const struct nvm_inst *rest = value_inst(f, a.factors[i]);
     if (!rest || (rest->op != OP_SREM && rest->op != OP_UREM)) continue;
@@ -253,6 +261,7 @@ static bool merge_terms(struct nvm_function *f, struct tree *t, uint32_t k, uint
   uint64_t total = (uint64_t)p * (uint64_t)a->factor + (uint64_t)q * (uint64_t)b->factor;
   int64_t sum = evalint_sext(width_of(f, x), total);
   if (!lone && (sum < -1 || sum > 1)) return false;
+  if (p != 1 || q != 1) t->flags = 0; /* the products may have wrapped */
   *a = (struct leaf){x, sum, 0};
   return true;
 }
@@ -438,10 +447,20 @@ static bool is_root(const struct reassociation *s, struct nvm_inst_id id) {
   return s->f->uses.data[id.index] != 1 || s->user_op[id.index] != tree_op(function_inst(s->f, id));
 }
 
-static bool visit(struct reassociation *s, struct nvm_inst_id id) {
+/* Whether the node is the root of a tree for pairs. */
+static bool is_paired(struct reassociation *s, const struct tree *t) {
+  if (t->count < 2 || t->count > MAX_PAIRED) return false;
+  s->pair_count += t->count * (t->count - 1) / 2;
+  s->have_large |= t->count > 2;
+  return true;
+}
+
+/* False when out of memory; *paired as is_paired() says. */
+static bool visit(struct reassociation *s, struct nvm_inst_id id, bool *paired) {
   struct tree t;
   if (!is_root(s, id) || !flatten(s, id, &t)) return true;
-  bool merged = merge_leaves(s->f, &t);
+  bool merged = (t.count > 2 || t.op == OP_ADD) && merge_leaves(s->f, &t);
+  *paired = is_paired(s, &t);
   if (!merged && t.count < 3) return true;
   if (module_out_of_memory(s->f->module) || !find_depths(s, &t)) return false;
   add_neutral(s->f, &t, function_inst(s->f, id)->type);
@@ -486,22 +505,15 @@ static bool is_below(const struct reassociation *s, const struct pair *p, const 
   return dominance_dominates(&s->dominance, p->block, function_inst(s->f, t->root)->block);
 }
 
-/* Reads a tree whose pairs count. False when out of memory; *found: whether there is one. */
-static bool find_tree(struct reassociation *s, struct nvm_inst_id id, struct tree *t, bool *found) {
-  *found = is_root(s, id) && flatten(s, id, t) && t->count >= 2 && t->count <= MAX_PAIRED;
-  if (*found && !find_depths(s, t)) return false;
-  bool loses_nsw = t->op == OP_ADD && t->count > 2 && t->flags & ~kept_flags(s->f, t) & INST_NSW;
-  *found = *found && !loses_nsw && !is_index_of_loop(s, t);
-  return true;
-}
-
 static void count_pairs(struct reassociation *s, const struct tree *t) {
   for (uint32_t k = 0; k < t->count; k++)
     for (uint32_t n = k + 1; n < t->count; n++) {
       if (!may_pair(t, k, n)) continue;
       struct pair *p = pair_of(s, t, k, n);
+      if (value_is_none(p->a) && ++s->used > s->slots / 2) return;
       if (p->count && is_below(s, p, t)) {
         p->count++;
+        s->have_pairs = true;
       } else if (p->count < 2) {
         bool swapped = t->leaves[k].value.bits > t->leaves[n].value.bits;
         *p = (struct pair){.op = t->op, .count = 1, .block = function_inst(s->f, t->root)->block};
@@ -542,8 +554,9 @@ static void uncount_pairs(struct reassociation *s, const struct tree *t, uint32_
 /* The root or inner node in the block of the root that joins these leaves; or none. */
 static struct nvm_inst_id joined(const struct reassociation *s, const struct tree *t,
                                  struct pair *p) {
-  struct nvm_inst_id open[MAX_OPERANDS] = {t->root};
+  struct nvm_inst_id open[MAX_OPERANDS];
   uint32_t depth = 1;
+  open[0] = t->root;
   while (depth) {
     struct nvm_inst_id id = open[--depth];
     struct nvm_value v[2] = {inst_operand_at(s->f, id, 0), inst_operand_at(s->f, id, 1)};
@@ -561,9 +574,9 @@ static struct nvm_inst_id joined(const struct reassociation *s, const struct tre
 static bool share_pairs(struct reassociation *s, struct nvm_inst_id id) {
   struct tree t;
   uint32_t k = 0, n = 0;
-  bool found, changed = false;
-  if (!find_tree(s, id, &t, &found)) return false;
-  if (!found) return true;
+  bool changed = false;
+  if (!flatten(s, id, &t) || t.count > MAX_PAIRED) return true; /* a leaf lost its other use */
+  if (!find_depths(s, &t)) return false;
   t.flags = kept_flags(s->f, &t);
   for (struct pair *p; (p = most_frequent(s, &t, &k, &n)) != NULL;) {
     struct nvm_inst_id own = joined(s, &t, p);
@@ -593,24 +606,29 @@ static bool share_pairs(struct reassociation *s, struct nvm_inst_id id) {
 /* Joins first what several trees join. False when out of memory. */
 static bool share_all_pairs(struct reassociation *s) {
   struct tree t;
-  uint32_t total = 0;
-  bool found, large = false;
+  s->have_pairs = false;
+  s->used = 0;
+  memset(s->pairs, 0, s->slots * sizeof *s->pairs);
   for (uint32_t k = 0; k < s->nodes.count; k++) {
-    if (!find_tree(s, s->nodes.data[k], &t, &found)) return false;
-    if (!found) continue;
-    large |= t.count > 2;
-    total += t.count * (t.count - 1) / 2;
+    if (!flatten(s, s->nodes.data[k], &t) || t.count > MAX_PAIRED) continue;
+    if (!find_depths(s, &t)) return false;
+    count_pairs(s, &t);
   }
-  if (!large) return true;
-  for (s->slots = 64; s->slots < 2 * total;) s->slots *= 2;
+  for (uint32_t k = 0; s->have_pairs && k < s->nodes.count; k++)
+    if (!share_pairs(s, s->nodes.data[k])) return false;
+  return true;
+}
+
+static bool share_in_rounds(struct reassociation *s) {
+  uint64_t changes = *s->env->statistic + 1;
+  if (!s->have_large) return true;
+  for (s->slots = 64; s->slots < 2 * s->pair_count;) s->slots *= 2;
   s->pairs = arena_alloc(s->env->arena, s->slots * sizeof *s->pairs);
   if (!s->pairs) return false;
-  for (uint32_t k = 0; k < s->nodes.count; k++) {
-    if (!find_tree(s, s->nodes.data[k], &t, &found)) return false;
-    if (found) count_pairs(s, &t);
+  for (uint32_t n = 0; n < MAX_ROUNDS && *s->env->statistic != changes; n++) {
+    changes = *s->env->statistic;
+    if (!share_all_pairs(s)) return false;
   }
-  for (uint32_t k = 0; k < s->nodes.count; k++)
-    if (!share_pairs(s, s->nodes.data[k])) return false;
   return true;
 }
 
@@ -642,13 +660,14 @@ enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bo
       }
       if (!VEC_PUSH(env->arena, &s.nodes, i)) return NVM_OUT_OF_MEMORY;
     }
-  for (uint32_t k = 0; k < s.nodes.count; k++)
-    if (!visit(&s, s.nodes.data[k])) return NVM_OUT_OF_MEMORY;
-  for (uint32_t round = 0; round < MAX_ROUNDS; round++) {
-    uint64_t count = *env->statistic;
-    if (!share_all_pairs(&s)) return NVM_OUT_OF_MEMORY;
-    if (*env->statistic == count) break;
+  uint32_t trees = 0;
+  for (uint32_t k = 0; k < s.nodes.count; k++) {
+    bool paired = false;
+    if (!visit(&s, s.nodes.data[k], &paired)) return NVM_OUT_OF_MEMORY;
+    if (paired) s.nodes.data[trees++] = s.nodes.data[k];
   }
+  s.nodes.count = trees;
+  if (env->parameters & 1 << PARAMETER_PAIRS && !share_in_rounds(&s)) return NVM_OUT_OF_MEMORY;
   *changed = *env->statistic != before;
   return NVM_OK;
 }
