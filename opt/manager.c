@@ -213,9 +213,12 @@ static bool is_loop_pass(int p) {
   return p == PASS_LOOP_SIMPLIFY || (pass_table[p].needs & FORM_LOOP_SIMPLIFY);
 }
 
-/* Whether p is known not to change function n: it is settled, or it needs loops and n has none. */
-static bool is_noop(struct manager *g, enum pass_id p, uint32_t n) {
-  if ((g->settled[n] >> p & 1) && p != PASS_INLINE) return true; /* callees may have changed */
+/* Whether the pass is known not to change function n: it is settled, or it needs loops and n has
+ * none. With parameters it may do more than without. */
+static bool is_noop(struct manager *g, const struct pass_step *step, uint32_t n) {
+  enum pass_id p = (enum pass_id)step->pass;
+  bool callees_count = p == PASS_INLINE; /* which may have changed */
+  if ((g->settled[n] >> p & 1) && !callees_count && !step->parameters) return true;
   if (!is_loop_pass(p) || !has_no_loop(g, g->env.module->functions.data[n])) return false;
   for (int k = 1; k < PASS_COUNT; k++)
     if (is_loop_pass(k)) g->settled[n] |= UINT64_C(1) << k;
@@ -234,7 +237,7 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
     enum pass_id p = (enum pass_id)steps[k].pass;
     bool changed = false, skipped = steps[k].conditional && !leader_changed;
     g->env.parameters = steps[k].parameters;
-    enum nvm_status s = skipped || is_noop(g, p, n) ? NVM_OK : run_one(g, p, f, &changed);
+    enum nvm_status s = skipped || is_noop(g, &steps[k], n) ? NVM_OK : run_one(g, p, f, &changed);
     if (s != NVM_OK) return s;
     if (changed) g->settled[n] = settled_after(g, p, n);
     else if (!skipped && !steps[k].parameters) g->settled[n] |= UINT64_C(1) << p;

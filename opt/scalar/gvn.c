@@ -26,22 +26,29 @@ struct numbering {
   uint32_t slot_count; /* a power of two, at least twice the instructions */
 };
 
-static uint32_t expression_hash(struct numbering *g, const struct nvm_inst *i) {
+/* Operand k in an order that is the same for a + b and b + a. */
+static struct nvm_value ordered_operand(const struct numbering *g, const struct nvm_inst *i,
+                                        uint32_t k) {
   const struct nvm_value *operands = g->f->operands.data + i->first_operand;
+  bool swapped = op_table[i->op].flags & OPF_COMMUTES && operands[0].bits > operands[1].bits;
+  return operands[swapped ? 1 - k : k];
+}
+
+static uint32_t expression_hash(const struct numbering *g, const struct nvm_inst *i) {
   uint32_t h = hash_mix(i->op, (uint64_t)i->type.index << 32 | i->aux);
-  for (uint32_t k = 0; k < i->operand_count; k++) h = hash_mix(h, operands[k].bits);
+  for (uint32_t k = 0; k < i->operand_count; k++) h = hash_mix(h, ordered_operand(g, i, k).bits);
   return h;
 }
 
 /* Whether both have the same op and operands. Flags may differ: the survivor keeps the common ones.
  */
-static bool same_expression(struct numbering *g, const struct nvm_inst *a,
+static bool same_expression(const struct numbering *g, const struct nvm_inst *a,
                             const struct nvm_inst *b) {
   if (a->op != b->op || !type_equal(a->type, b->type) || a->aux != b->aux ||
       a->operand_count != b->operand_count)
     return false;
   for (uint32_t k = 0; k < a->operand_count; k++)
-    if (!value_equal(inst_operand(g->f, a, k), inst_operand(g->f, b, k))) return false;
+    if (!value_equal(ordered_operand(g, a, k), ordered_operand(g, b, k))) return false;
   return true;
 }
 
