@@ -350,9 +350,8 @@ static bool sink_all(struct sinker *s, bool others, bool *changed) {
       if (!sink(s, &g, i)) return false;
       again = true;
     }
-    if (!pays_for_stores(s, &g)) continue;
-    if (!sink(s, &g, value_inst_id(g.v[0]))) return false;
-    again = true;
+    for (; pays_for_stores(s, &g); again = true)
+      if (!sink(s, &g, value_inst_id(g.v[0]))) return false;
   }
   return true;
 }
