@@ -251,3 +251,10 @@ bool effects_is_lifetime_marker(const struct nvm_function *f, const struct nvm_i
   uint32_t id = call_intrinsic(f, i);
   return id == INTRINSIC_lifetime_start || id == INTRINSIC_lifetime_end;
 }
+
+bool effects_may_not_return(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (i->op != OP_CALL) return false;
+  uint32_t intrinsic = call_intrinsic(f, i);
+  return intrinsic ? (intrinsic_table[intrinsic].flags & INTRIN_NORETURN) != 0
+                   : effects_must_stay(f, i);
+}

@@ -50,6 +50,8 @@ static inline bool effects_stores_nothing(const struct nvm_function *f, const st
   return i->op == OP_STORE && effects_is_plain_access(i) &&
          const_is_undef_or_poison(f->module, inst_operand(f, i, 0));
 }
+/* Whether i is a call after which the next instruction may not be executed. */
+bool effects_may_not_return(const struct nvm_function *f, const struct nvm_inst *i);
 /* Whether i is a debug record or a call of llvm.dbg.*. */
 static inline bool effects_is_debug(const struct nvm_function *f, const struct nvm_inst *i) {
   return i->op == OP_DBG_RECORD || (i->op == OP_CALL && effects_call_is_debug(f, i));

@@ -21,7 +21,6 @@
  *            access.
  * Tests:     check/opt/licm-*. */
 #include "ir/build.h"
-#include "ir/intrinsic.h"
 #include "analysis/alias.h"
 #include "analysis/effects.h"
 #include "opt/loop/loop_tools.h"
@@ -50,13 +49,6 @@ struct mover {
   bool changed;
 };
 
-static bool may_not_return(const struct nvm_function *f, const struct nvm_inst *i) {
-  if (i->op != OP_CALL) return false;
-  uint32_t intrinsic = call_intrinsic(f, i);
-  return intrinsic ? (intrinsic_table[intrinsic].flags & INTRIN_NORETURN) != 0
-                   : effects_must_stay(f, i);
-}
-
 static void find_pivot(struct mover *m, uint32_t n) {
   uint32_t count;
   struct nvm_block pivot = m->nest.loops.data[n].latch;
@@ -78,7 +70,7 @@ static bool survey(struct mover *m) {
     for (uint32_t n = inner; n && m->facts[n].first_access == UINT32_MAX; n = l->data[n].parent)
       m->facts[n].first_access = m->accesses.count;
     FOR_EACH_INST (m->f, b, i) {
-      m->facts[inner].may_stop |= may_not_return(m->f, function_inst(m->f, i));
+      m->facts[inner].may_stop |= effects_may_not_return(m->f, function_inst(m->f, i));
       struct loop_access a = {i, effects_on_memory(m->f, i)};
       if (a.effects && !VEC_PUSH(m->env->arena, &m->accesses, a)) return false;
     }

@@ -29,6 +29,7 @@
  * Cost:      linear in the resulting code, which the limits bound.
  * Omits:     peeling; loops with several exits, except for full unrolling.
  * Tests:     check/opt/unroll*. */
+#include "analysis/effects.h"
 #include "analysis/loop_execution.h"
 #include "analysis/pressure.h"
 #include "analysis/ranges.h"
@@ -475,6 +476,14 @@ static struct nvm_value is_done(struct unroller *u, uint32_t n, const struct glu
   return builder_icmp(&middle, icmp_inverse(c.predicate), t, g->end);
 }
 
+/* Whether an iteration may end before its test, which a poison bound makes undefined behaviour. */
+static bool may_miss_test(const struct unroller *u) {
+  for (uint32_t k = 0; k < u->loop->block_count; k++)
+    FOR_EACH_INST (u->f, u->blocks[k], i)
+      if (effects_may_not_return(u->f, function_inst(u->f, i))) return true;
+  return false;
+}
+
 /* Copies the loop for the remaining iterations. */
 static bool add_remainder(struct unroller *u, uint32_t n, struct glue *g) {
   struct nvm_function *f = u->f;
@@ -499,6 +508,7 @@ static bool add_remainder(struct unroller *u, uint32_t n, struct glue *g) {
   struct builder preheader = builder_at_end(f, l->preheader),
                  before_rest = builder_at_end(f, g->before_rest),
                  middle = builder_at_end(f, g->middle);
+  if (may_miss_test(u)) g->few = builder_unary(&preheader, OP_FREEZE, TYPE_I1, g->few);
   builder_condbranch(&preheader, g->few, g->before_rest, l->header);
   builder_branch(&before_rest, g->rest_header);
   builder_condbranch(&middle, is_done(u, n, g), g->exit, g->before_rest);
