@@ -8,8 +8,8 @@
 
 struct loop_execution {
   bool ends;           /* constants alone decide that the loop ends */
-  uint64_t iterations; /* begun, at most; exactly as many if no other exit is taken; 0: none can
-                        * end the loop */
+  uint64_t iterations; /* begun, at most; exactly as many if no other exit is taken; 0: not
+                        * executed */
   uint64_t left;       /* instructions in all of them that are not constant or unreachable */
 };
 

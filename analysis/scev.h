@@ -116,8 +116,9 @@ bool scev_holds(struct scev_env *e, struct nvm_block at, enum icmp_predicate pre
                 struct scev a, struct scev b);
 /* Whether `a predicate b` holds in every iteration of `loop` in which neither is poison, for an a
  * that changes by a constant and an invariant b: it holds in the first iteration, and a moves away
- * from b without wrapping, or the branches to the back edge imply it for the next one. */
+ * from b without wrapping, or the branches to the back edge imply it for the next one.
+ * starts_exactly: the first value of a has not wrapped, as that of an integer phi. */
 bool scev_holds_always(struct scev_env *e, uint32_t loop, enum icmp_predicate predicate,
-                       struct scev a, struct scev b);
+                       struct scev a, bool starts_exactly, struct scev b);
 
 #endif

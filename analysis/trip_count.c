@@ -209,7 +209,7 @@ bool scev_holds(struct scev_env *e, struct nvm_block at, enum icmp_predicate pre
 }
 
 bool scev_holds_always(struct scev_env *e, uint32_t n, enum icmp_predicate predicate, struct scev a,
-                       struct scev b) {
+                       bool starts_exactly, struct scev b) {
   const struct loop *l = &e->loops->data[n];
   int64_t step;
   if (block_is_none(l->latch) || a.width != b.width || !scev_is_invariant(e, b, n) ||
@@ -218,7 +218,7 @@ bool scev_holds_always(struct scev_env *e, uint32_t n, enum icmp_predicate predi
     return false;
   bool ordered = predicate != ICMP_EQ && predicate != ICMP_NE;
   bool no_wrap = is_signed_predicate(predicate) ? a.no_signed_wrap : a.no_unsigned_wrap;
-  if (ordered && no_wrap && is_less(predicate) == (step < 0)) return true;
+  if (starts_exactly && ordered && no_wrap && is_less(predicate) == (step < 0)) return true;
   struct question q = {.e = e,
                        .f = e->f,
                        .predicate = predicate,

@@ -134,20 +134,27 @@ static void merge_phis(struct simplifier *s) {
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
-/* Whether `a predicate b` holds in block `at` of the loop. */
+/* Whether v is an integer phi of the loop's header: its first value has not wrapped. */
+static bool is_header_phi(const struct simplifier *s, struct nvm_value v) {
+  const struct nvm_inst *i = value_inst_of(s->f, v, OP_PHI);
+  return i && i->block.index == s->loop->header.index && type_is_int(&s->f->module->types, i->type);
+}
+
+/* Whether `x predicate y` holds in block `at` of the loop. */
 static bool holds(struct simplifier *s, struct nvm_block at, enum icmp_predicate predicate,
-                  struct scev a, struct scev b) {
+                  struct nvm_value x, struct nvm_value y) {
+  struct scev a = scev_of(s->scev, x), b = scev_of(s->scev, y);
   return scev_holds(s->scev, at, predicate, a, b) ||
-         scev_holds_always(s->scev, s->n, predicate, a, b) ||
-         scev_holds_always(s->scev, s->n, icmp_swapped(predicate), b, a);
+         scev_holds_always(s->scev, s->n, predicate, a, is_header_phi(s, x), b) ||
+         scev_holds_always(s->scev, s->n, icmp_swapped(predicate), b, is_header_phi(s, y), a);
 }
 
 static void fold_comparison(struct simplifier *s, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(s->f, i);
   enum icmp_predicate predicate = (enum icmp_predicate)inst->aux;
   struct nvm_block at = inst->block;
-  struct scev a = scev_of(s->scev, inst_operand(s->f, inst, 0)),
-              b = scev_of(s->scev, inst_operand(s->f, inst, 1));
+  struct nvm_value x = inst_operand(s->f, inst, 0), y = inst_operand(s->f, inst, 1);
+  struct scev a = scev_of(s->scev, x), b = scev_of(s->scev, y);
   if (a.width == 0 || a.width != b.width ||
       (scev_is_invariant(s->scev, a, s->n) && scev_is_invariant(s->scev, b, s->n)))
     return;
@@ -159,8 +166,8 @@ static void fold_comparison(struct simplifier *s, struct nvm_inst_id i) {
                         range_unsigned(a.width, 0, 0)) == 1;
     no = !yes;
   } else {
-    yes = holds(s, at, predicate, a, b);
-    no = !yes && holds(s, at, icmp_inverse(predicate), a, b);
+    yes = holds(s, at, predicate, x, y);
+    no = !yes && holds(s, at, icmp_inverse(predicate), x, y);
   }
   if (yes || no) rewrite_set(&s->rewrite, i, const_int(s->f->module, TYPE_I1, yes));
 }

@@ -65,7 +65,7 @@ static uint64_t up_to(uint64_t m) {
   return m ? known_bits_mask(64 - (uint32_t)__builtin_clzll(m)) : 0;
 }
 
-/* Whether the result is an integer that the function below knows, without effects. */
+/* Whether bits_read() knows what i does with integers, without effects. */
 static bool is_tracked(const struct sweep *s, const struct nvm_inst *i) {
   if (!width_of(s, inst_operand(s->f, i, i->op == OP_SELECT))) return false;
   switch ((enum op)i->op) {
@@ -225,7 +225,7 @@ static bool merge_shifts(struct sweep *s, struct nvm_inst_id i, uint64_t m) {
   return true;
 }
 
-/* Whether the instruction is replaced as a whole. */
+/* Changes the op if that pays; true if the operands are done too. */
 static bool simplify_inst(struct sweep *s, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(s->f, i);
   uint64_t m = s->demanded[i.index];

@@ -17,7 +17,7 @@
  *            round. Sums lose nsw, without which addresses cannot be compared: it runs last.
  * Requires:  nothing; licm hoists the invariant part.
  * Preserves: the control flow.
- * Cost:      a tree of n operands n² comparisons, n at most MAX_OPERANDS; for pairs n³, n at most
+ * Cost:      a tree of n operands n² comparisons, n at most MAX_OPERANDS; for pairs n⁴, n at most
  *            MAX_PAIRED, in at most MAX_ROUNDS.
  * Omits:     factoring, which combine does; floats without reassoc and nsz on every op of the tree;
  *            pairs in branches that exclude each other.
@@ -223,7 +223,7 @@ static bool is_multiple(const struct nvm_function *f, struct product p, const st
   return i && value_equal(inst_operand(f, i, 0), x) && value_equal(inst_operand(f, i, 1), y);
 }
 
-/* x % y * z + x / y * y * z is x * z: without z if the dividend is in range, the sum is. */
+/* x % y * z + x / y * y * z is x * z. Without z it is the dividend, which wraps only if x does. */
 static bool merge_divided(struct nvm_function *f, struct tree *t, uint32_t k, uint32_t n) {
   struct product a, b;
   const struct nvm_inst *product = value_inst(f, t->leaves[k].value);
@@ -261,7 +261,7 @@ static bool merge_terms(struct nvm_function *f, struct tree *t, uint32_t k, uint
   uint64_t total = (uint64_t)p * (uint64_t)a->factor + (uint64_t)q * (uint64_t)b->factor;
   int64_t sum = evalint_sext(width_of(f, x), total);
   if (!lone && (sum < -1 || sum > 1)) return false;
-  if (p != 1 || q != 1) t->flags = 0; /* the products may have wrapped */
+  if (p != 1 || q != 1 || (uint64_t)sum != total) t->flags = 0; /* products may have wrapped */
   *a = (struct leaf){x, sum, 0};
   return true;
 }
@@ -447,26 +447,28 @@ static bool is_root(const struct reassociation *s, struct nvm_inst_id id) {
   return s->f->uses.data[id.index] != 1 || s->user_op[id.index] != tree_op(function_inst(s->f, id));
 }
 
-/* Whether the node is the root of a tree for pairs. */
-static bool is_paired(struct reassociation *s, const struct tree *t) {
+/* Counts the pairs of the tree; false if it is not one for pairs. */
+static bool count_pairs_of(struct reassociation *s, const struct tree *t) {
   if (t->count < 2 || t->count > MAX_PAIRED) return false;
   s->pair_count += t->count * (t->count - 1) / 2;
   s->have_large |= t->count > 2;
   return true;
 }
 
-/* False when out of memory; *paired as is_paired() says. */
+/* False when out of memory; *paired as count_pairs_of() says. */
 static bool visit(struct reassociation *s, struct nvm_inst_id id, bool *paired) {
   struct tree t;
   if (!is_root(s, id) || !flatten(s, id, &t)) return true;
+  struct tree whole = t;
   bool merged = (t.count > 2 || t.op == OP_ADD) && merge_leaves(s->f, &t);
-  *paired = is_paired(s, &t);
+  *paired = count_pairs_of(s, &t);
   if (!merged && t.count < 3) return true;
-  if (module_out_of_memory(s->f->module) || !find_depths(s, &t)) return false;
+  if (module_out_of_memory(s->f->module) || !find_depths(s, &t) || !find_depths(s, &whole))
+    return false;
   add_neutral(s->f, &t, function_inst(s->f, id)->type);
-  if (!merged && is_index_of_loop(s, &t)) return true;
   if (!sort_leaves(&t) && !merged) return true;
   t.flags = kept_flags(s->f, &t);
+  if ((!merged || !(t.flags & INST_NSW)) && is_index_of_loop(s, &whole)) return true;
   return rebuild(s, &t);
 }
 
