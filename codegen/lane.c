@@ -95,7 +95,9 @@ void lane_by_parts(struct lower *l, const struct nvm_inst *i, uint32_t arguments
 
 /* --- lanes that need no moves --- */
 
-/* Whether v is a phi that its own loop changes, maybe while a lane of it is still in use. */
+/* Whether v is a phi with an edge from later code, on which its register changes, perhaps while a
+ * lane of it is still in use. (Where a header is placed after its latch, the edge ends in a jump
+ * alone, and only its parallel copy reads lanes.) */
 static bool is_carried(const struct lower *l, struct nvm_inst_id v) {
   const struct nvm_inst *i = function_inst(l->f, v);
   for (uint32_t k = 1; i->op == OP_PHI && k < i->operand_count; k += 2) {

@@ -379,14 +379,16 @@ uint32_t alloca_align(const struct nvm_function *f, const struct nvm_inst *i) {
                               i->flags & ALLOCA_ALIGN_MASK);
 }
 
-/* The only value that i and the phis that it reads, and those that these read, take from outside of
- * them; none if there are others, or too many phis. */
+/* The only value that a web of phis reads besides its own ones: i, the phis among its operands, the
+ * phis among theirs, and so on. It dominates them all, since every path to them carries it. None if
+ * there are others, or too many phis or operands. */
 static struct nvm_value web_value(const struct nvm_function *f, struct nvm_inst_id i) {
-  enum { MAX_WEB = 8 };
+  enum { MAX_WEB = 8, MAX_OPERANDS = 64 };
   struct nvm_value web[MAX_WEB] = {value_of_inst(i)}, single = VALUE_NULL;
-  uint32_t count = 1;
+  uint32_t count = 1, operands = 0;
   for (uint32_t n = 0; n < count; n++) {
     const struct nvm_inst *phi = value_inst(f, web[n]);
+    if ((operands += phi->operand_count) > MAX_OPERANDS) return VALUE_NULL;
     for (uint32_t k = 0; k < phi->operand_count; k += 2) {
       struct nvm_value v = inst_operand(f, phi, k);
       const struct nvm_inst *from = value_inst(f, v);

@@ -33,12 +33,12 @@ struct threader {
   struct pass_env *env;
   struct dominance dominance; /* as it was before the pass */
   struct loops loops;         /* likewise */
-  bool *convergent;      /* by block: a convergent operation may follow; NULL: not computed yet, nor
-                          * `loops`, `converges`, `rank` */
-  bool *converges;       /* by block: it has a convergent operation */
-  uint32_t *rank;        /* by block: its number in postorder */
-  bool *touched;         /* by block: its predecessors have changed */
-  uint32_t *seen, stamp; /* by block: the last count of near uses that visited it */
+  bool *convergent;           /* by block: a convergent operation may follow; NULL as long as this,
+                          * `loops`, `converges` and `rank` are not computed */
+  bool *converges;            /* by block: it has a convergent operation */
+  uint32_t *rank;             /* by block: its number in postorder */
+  bool *touched;              /* by block: its predecessors have changed */
+  uint32_t *seen, stamp;      /* by block: the last count of near uses that visited it */
   /* The current block: its instructions, and their values on the current edge. */
   struct nvm_block block;
   struct nvm_inst_id insts[MAX_INSTS];
@@ -222,14 +222,27 @@ struct arm {
   bool through;
 };
 
-/* Whether all paths from the current block meet before threads that enter `to` beside it come to a
- * convergent operation. The other arms may have some if one edge into the block is left: as before,
- * all threads there come over this edge together. */
-static bool meet_early(const struct threader *t, struct nvm_block to) {
+/* Whether one edge into the current block is left without that from `from`, and all threads there
+ * come over it together: it leads through single predecessors from the immediate dominator. */
+static bool one_is_left(const struct threader *t, struct nvm_block from) {
+  const struct dominance *d = &t->dominance;
+  uint32_t first = d->first_predecessor[t->block.index];
+  if (dominance_predecessor_count(d, t->block) != 2) return false;
+  struct nvm_block at = d->predecessors[first + (d->predecessors[first].index == from.index)];
+  for (uint32_t steps = 0; steps < MAX_STEPS; steps++) {
+    if (at.index == d->immediate[t->block.index].index) return true;
+    if (t->touched[at.index] || dominance_predecessor_count(d, at) != 1) return false;
+    at = dominance_first_predecessor(d, at);
+  }
+  return false;
+}
+
+/* Whether all paths from the current block meet before a convergent operation that an edge to `to`
+ * leads to. The other arms may have some if the threads that enter them still arrive together. */
+static bool meet_early(const struct threader *t, struct nvm_block to, bool together) {
   const struct nvm_function *f = t->f;
   struct arm open[MAX_OPEN] = {{t->block, false}};
   uint32_t count = 1;
-  bool one_left = dominance_predecessor_count(&t->dominance, t->block) == 2;
   for (uint32_t steps = 0; steps < MAX_REGION; steps++) {
     uint32_t first = 0;
     for (uint32_t k = 1; k < count; k++)
@@ -237,7 +250,9 @@ static bool meet_early(const struct threader *t, struct nvm_block to) {
     struct arm a = open[first];
     open[first] = open[--count];
     uint32_t successors = block_successor_count(f, a.at);
-    if ((t->converges[a.at.index] && (a.through || !one_left)) || successors == 0) return false;
+    if ((t->converges[a.at.index] && (a.through || !together)) || successors == 0 ||
+        successors > MAX_OPEN)
+      return false;
     for (uint32_t k = 0; k < successors; k++) {
       struct nvm_block next = block_successor(f, a.at, k);
       bool through = a.through || (steps == 0 && next.index == to.index);
@@ -253,8 +268,17 @@ static bool meet_early(const struct threader *t, struct nvm_block to) {
   return false;
 }
 
+/* Whether every convergent operation is still executed by the same threads together if the edge
+ * from `from` leads to `to`. */
+static bool keeps_convergence(const struct threader *t, struct nvm_block from,
+                              struct nvm_block to) {
+  if (!t->convergent[t->block.index]) return true;
+  bool together = one_is_left(t, from);
+  return (together && !t->convergent[to.index]) || meet_early(t, to, together);
+}
+
 static bool can_thread(struct threader *t, struct nvm_block from, struct nvm_block to) {
-  return can_enter(t, from, to) && (!t->convergent[to.index] || meet_early(t, to)) &&
+  return can_enter(t, from, to) && keeps_convergence(t, from, to) &&
          (t->loops.innermost[to.index] == t->loops.innermost[t->block.index] ||
           t->env->knobs->value[KNOB_UNSTRUCTURED_CFG]) &&
          !used_far(t);

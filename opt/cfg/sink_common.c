@@ -16,10 +16,12 @@
  *            own.
  * Requires:  nothing. Late in the pipeline: phis of addresses hide what is accessed.
  * Preserves: SSA form.
- * Cost:      linear in operands, times MAX_ROUNDS for joins of new joins.
+ * Cost:      linear in operands, times MAX_ROUNDS for joins of new joins and the entries of phis;
+ *            chains in one join until eight phis for each instruction have been compared.
  * Omits:     convergent operations, calls with effects, volatile and atomic accesses; predecessors
  *            in a loop whose header is the join; phis of addresses with a known base (variables,
- *            the frame, parameters in memory); loads before writes, stores before accesses.
+ *            the frame, parameters in memory), of vectors and of aggregates; accesses of different
+ *            alignment; loads before writes, stores before accesses that stay.
  * Tests:     check/opt/sink-common*.nvir. */
 #include "analysis/effects.h"
 #include "analysis/pressure.h"
@@ -48,7 +50,8 @@ struct sinker {
   bool *stays;   /* by instruction: neither moved nor removed */
   uint32_t size; /* of both; later instructions are phis or were phis */
   struct nvm_block join, from[MAX_PREDECESSORS];
-  uint32_t count; /* of `from` */
+  uint32_t count;      /* of `from` */
+  uint64_t steps_left; /* phis to compare */
 };
 
 /* A value or instruction for each block of `from`. */
@@ -63,13 +66,13 @@ static bool all_equal(const struct sinker *s, const struct group *g) {
 }
 
 static struct group group_of_phi(const struct sinker *s, struct nvm_inst_id phi) {
-  struct group g;
+  struct group g = {{VALUE_NULL}};
   for (uint32_t k = 0; k < s->count; k++) g.v[k] = phi_incoming(s->f, phi, s->from[k]);
   return g;
 }
 
 static struct group group_of_operands(const struct sinker *s, const struct group *g, uint32_t n) {
-  struct group operands;
+  struct group operands = {{VALUE_NULL}};
   for (uint32_t k = 0; k < s->count; k++)
     operands.v[k] = inst_operand_at(s->f, value_inst_id(g->v[k]), n);
   return operands;
@@ -172,7 +175,7 @@ static bool is_folded(const struct nvm_function *f, const struct nvm_inst *i) {
   }
 }
 
-/* Instructions that a phi adds to block `from` for v, which had one use. */
+/* Instructions that a phi adds to block `from` for its operand v. */
 static int copies_of(const struct sinker *s, struct nvm_value v, struct nvm_block from) {
   const struct nvm_function *f = s->f;
   const struct nvm_inst *i = value_inst(f, v);
@@ -269,12 +272,12 @@ static struct nvm_value make_phi(const struct sinker *s, const struct group *g) 
 
 /* `first` gets the flags and metadata that both have. */
 static void join_facts(struct nvm_function *f, struct nvm_inst_id first, struct nvm_inst_id other) {
-  bool is_other_access = is_access(function_inst(f, first)) &&
-                         f->attachments.data[first.index] != f->attachments.data[other.index];
-  if (is_other_access) effects_join_access_metadata(f, first, other, true);
+  bool differs = is_access(function_inst(f, first)) &&
+                 f->attachments.data[first.index] != f->attachments.data[other.index];
+  if (differs) effects_join_access_metadata(f, first, other, true);
   uint32_t joined = f->attachments.data[first.index];
-  simplifycfg_join_facts(f, first, other);
-  if (is_other_access) f->attachments.data[first.index] = joined;
+  simplifycfg_join_facts(f, first, other); /* drops attachments that differ */
+  if (differs) f->attachments.data[first.index] = joined;
 }
 
 /* `into`, the phi of the group or the first of its stores, becomes its instruction. False when out
@@ -344,7 +347,7 @@ static bool sink_all(struct sinker *s, bool others, bool *changed) {
   for (bool again = true; again;) {
     again = false;
     for (struct nvm_inst_id i = function_block(f, s->join)->first, next;
-         function_inst(f, i)->op == OP_PHI; i = next) {
+         function_inst(f, i)->op == OP_PHI && s->steps_left > 0; i = next, s->steps_left--) {
       next = function_inst(f, i)->next;
       if (!pays_for_phi(s, i, &g)) continue;
       if (!sink(s, &g, i)) return false;
@@ -387,14 +390,15 @@ static bool sink_into(struct sinker *s, struct nvm_block b, bool *changed) {
     if (s->f->blocks.count > blocks) return true;
   }
   for (uint32_t k = 0; k < count; k++) {
+    bool skip = false; /* tried before, or too many */
     s->join = b;
     s->count = 0;
     for (uint32_t n = 0; n < count; n++) {
       if (above[jumps[n].index].index != above[jumps[k].index].index) continue;
-      if (n < k || s->count == MAX_PREDECESSORS) s->count = count; /* tried before; too many */
-      if (s->count < MAX_PREDECESSORS) s->from[s->count++] = jumps[n];
+      skip |= n < k || s->count == MAX_PREDECESSORS;
+      if (!skip) s->from[s->count++] = jumps[n];
     }
-    if (s->count > 1 && s->count < count && !sink_all(s, true, changed)) return false;
+    if (!skip && s->count > 1 && s->count < count && !sink_all(s, true, changed)) return false;
   }
   return true;
 }
@@ -416,7 +420,8 @@ static void find_escaping(struct sinker *s) {
 }
 
 enum nvm_status sink_common_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
-  struct sinker s = {.f = f, .env = env, .size = f->insts.count};
+  struct sinker s = {
+      .f = f, .env = env, .size = f->insts.count, .steps_left = 8 * (uint64_t)f->insts.count};
   if (f->entry.index == f->last_block.index) return NVM_OK;
   s.escapes = arena_alloc(env->arena, s.size * sizeof *s.escapes);
   s.stays = arena_alloc(env->arena, s.size * sizeof *s.stays);

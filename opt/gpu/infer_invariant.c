@@ -19,7 +19,7 @@
 
 enum { GLOBAL = 1, MAX_DEPTH = 8 };
 
-/* What a constant address cast to another space is a cast of; VALUE_NULL: it is no such. */
+/* The operand of a constant addrspacecast; VALUE_NULL if v is none. */
 static struct nvm_value cast_constant(const struct nvm_module *m, struct nvm_value v) {
   if (value_kind(v) != VALUE_CONST) return VALUE_NULL;
   const struct constant_info *c = constant_info(&m->constants, v);
@@ -27,7 +27,7 @@ static struct nvm_value cast_constant(const struct nvm_module *m, struct nvm_val
   return is_cast ? const_operand(m, v, 0) : VALUE_NULL;
 }
 
-/* The generic pointer v as one to global memory, at the builder's place. */
+/* The generic pointer v as one to global memory, inserted before the builder's position. */
 static struct nvm_value in_global(struct builder *b, struct nvm_value v, uint32_t depth) {
   struct nvm_function *f = b->f;
   struct type_table *t = &f->module->types;

@@ -451,7 +451,7 @@ static struct nvm_type wide_type(const struct expansion *x, const struct nvm_ins
 }
 
 /* The type of more than 128 bits in a constant expression, for which there is no expansion;
- * TYPE_NONE: none is known yet. Constant indices of addresses may have any type. */
+ * TYPE_NONE: none is known yet. Constant scalar indices of addresses may have any type. */
 static struct nvm_type hidden_type(const struct expansion *x, struct nvm_value v) {
   if (value_kind(v) == VALUE_GLOBAL && module_global(x->m, v)->is_alias)
     v = module_global(x->m, v)->aliasee;
@@ -472,15 +472,17 @@ static struct nvm_type find_hidden_type(const struct expansion *x, struct nvm_va
   return TYPE_NONE;
 }
 
-/* By constant: until nothing changes, since aliases may refer to later constants. */
+/* By constant: until nothing changes, since aliases may refer to later constants; upwards and
+ * downwards in turn, so that a chain of aliases takes two rounds. */
 static bool find_hidden_types(struct expansion *x) {
   uint32_t count = x->m->constants.infos.count;
   bool changed = true;
   x->hidden = arena_alloc(x->arena, count * sizeof *x->hidden);
   if (!x->hidden) return false;
-  while (changed) {
+  for (bool down = false; changed; down = !down) {
     changed = false;
-    for (uint32_t k = 1; k < count; k++) {
+    for (uint32_t n = 1; n < count; n++) {
+      uint32_t k = down ? count - n : n;
       if (x->hidden[k].index) continue;
       x->hidden[k] = find_hidden_type(x, value_make(VALUE_CONST, k));
       changed |= x->hidden[k].index != 0;
