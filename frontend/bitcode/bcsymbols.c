@@ -217,7 +217,9 @@ static bool read_alias(struct reader *r, const struct bits_record *record) {
   if (type.index == 0) return false;
   if (old) type = bctypes_pointee(r, s.numbers[0]);
   uint64_t aliasee = s.numbers[old ? 1 : 2];
-  if (type.index == 0 || aliasee >= UINT32_MAX) return reader_fail(r, "an alias is malformed");
+  enum type_kind kind = type_kind(&r->p.m->types, type);
+  if (type.index == 0 || kind == TY_LABEL || kind == TY_METADATA || aliasee >= UINT32_MAX)
+    return reader_fail(r, "an alias is malformed");
   struct nvm_value v = add_symbol(r, &s, false);
   if (value_is_none(v)) return false;
   struct nvm_global *g = module_global(r->p.m, v);

@@ -337,6 +337,25 @@ static void large_constants_used_often(void **state) {
 
 enum asm_use { IN_VARIABLE, IN_AGGREGATE, IN_METADATA };
 
+/* Text has no alias of a label or of metadata. */
+static void types_of_aliases(void **state) {
+  static const uint64_t codes[] = {14, 18}; /* alias, ifunc */
+  (void)state;
+  for (uint64_t type = 3; type < 6; type++)
+    for (int k = 0; k < 2; k++) {
+      struct writer w;
+      uint64_t module = open_module(&w), at = open_types(&w);
+      RECORD(&w, 25, 0); /* 3: ptr */
+      EMPTY(&w, 16);     /* 4: metadata */
+      EMPTY(&w, 5);      /* 5: label */
+      close_inner(&w, at);
+      RECORD(&w, 7, 1, 2, 0, 9, 0, 0); /* value 0: a declared i32 */
+      RECORD(&w, codes[k], type, 0, 0, 0, 0, 0, 0);
+      bool malformed = strstr(read_module(&w, module)->message, "an alias is malformed") != NULL;
+      assert_int_equal(malformed, type > 3);
+    }
+}
+
 /* Inline assembly as a value of another kind than the callee of a call. */
 static const char *problem_of_asm(enum asm_use use) {
   struct writer w;
@@ -643,6 +662,7 @@ int main(void) {
       cmocka_unit_test(nested_constants),
       cmocka_unit_test(large_constants_used_often),
       cmocka_unit_test(inline_assembly_is_only_called),
+      cmocka_unit_test(types_of_aliases),
       cmocka_unit_test(values_in_metadata),
       cmocka_unit_test(refused_records),
       cmocka_unit_test(out_of_memory_at_every_call),
