@@ -26,7 +26,8 @@ void textbuf_init_fixed(struct textbuf *b, char *bytes, size_t size) {
 #ifndef NDEBUG
 /* Whether the guard bytes after the capacity are intact; true if there are none. */
 static bool is_guarded(const struct textbuf *b) {
-  uint64_t guards[2], intact = UINT64_MAX / 255 * GUARD; /* words: fuzz builds count comparisons */
+  uint64_t guards[2],
+      intact = UINT64_MAX / 255 * GUARD; /* as words: fuzz builds trace each comparison */
   if (GUARD_BYTES > 0 && b->arena && b->bytes) {
     memcpy(guards, b->bytes + b->capacity, GUARD_BYTES);
     if (guards[0] != intact || guards[1] != intact) return false;

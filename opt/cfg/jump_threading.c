@@ -32,9 +32,8 @@ struct threader {
   struct nvm_function *f;
   struct pass_env *env;
   struct dominance dominance; /* as it was before the pass */
-  struct loops loops;         /* likewise */
-  bool *convergent;           /* by block: a convergent operation may follow; NULL as long as this,
-                          * `loops`, `converges` and `rank` are not computed */
+  struct loops loops;         /* likewise; the next three are computed with it */
+  bool *convergent;           /* by block: a convergent operation may follow; NULL: not computed */
   bool *converges;            /* by block: it has a convergent operation */
   uint32_t *rank;             /* by block: its number in postorder */
   bool *touched;              /* by block: its predecessors have changed */

@@ -95,8 +95,10 @@ enum nvm_status infer_invariant_run(struct nvm_function *f, struct pass_env *env
       if (known && !become_load(f, i)) return NVM_OUT_OF_MEMORY;
       if (!is_candidate(f, function_inst(f, i)) || !alias_location_of(f, i, &l)) continue;
       if (module_attachment(m, f->attachments.data[i.index], kind).index) continue;
-      if (!known && !e && !(e = alias_init(f, env->arena))) return NVM_OUT_OF_MEMORY;
-      if (!known && !alias_is_constant(e, l)) continue;
+      if (!known) {
+        if (!e && !(e = alias_init(f, env->arena))) return NVM_OUT_OF_MEMORY;
+        if (!alias_is_constant(e, l)) continue;
+      }
       if (!empty.index) {
         uint32_t node = meta_node_new(&m->metadata);
         if (!meta_node_define(&m->metadata, node, (struct nvm_str){0}, false, NULL, NULL, 0))

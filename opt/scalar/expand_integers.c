@@ -453,8 +453,7 @@ static struct nvm_type wide_type(const struct expansion *x, const struct nvm_ins
 /* The type of more than 128 bits in a constant expression, for which there is no expansion;
  * TYPE_NONE: none is known yet. Constant scalar indices of addresses may have any type. */
 static struct nvm_type hidden_type(const struct expansion *x, struct nvm_value v) {
-  if (value_kind(v) == VALUE_GLOBAL && module_global(x->m, v)->is_alias)
-    v = module_global(x->m, v)->aliasee;
+  v = module_resolve_alias(x->m, v);
   return value_kind(v) == VALUE_CONST ? x->hidden[value_index(v)] : TYPE_NONE;
 }
 
@@ -550,23 +549,17 @@ static bool expand_function(struct expansion *x) {
 }
 
 enum nvm_status expand_integers(struct nvm_module *m, struct diag_sink *sink) {
-  struct expansion x;
   struct arena arena;
   bool any_type = false, *wide = NULL;
   uint32_t type_count = m->types.infos.count;
   enum nvm_status status = NVM_OK;
   arena_init(&arena, m->arena.allocator);
   if (!find_wide_types(m, &arena, &wide, &any_type)) status = NVM_OUT_OF_MEMORY;
-  x = (struct expansion){.m = m, .arena = &arena, .wide = wide, .type_count = type_count};
+  struct expansion x = {.m = m, .arena = &arena, .wide = wide, .type_count = type_count};
   if (any_type && status == NVM_OK && !find_hidden_types(&x)) status = NVM_OUT_OF_MEMORY;
   for (uint32_t n = 1; n < m->functions.count && any_type && status != NVM_OUT_OF_MEMORY; n++) {
     bool any = false;
-    x = (struct expansion){.f = m->functions.data[n],
-                           .m = m,
-                           .arena = &arena,
-                           .wide = wide,
-                           .hidden = x.hidden,
-                           .type_count = type_count};
+    x.f = m->functions.data[n];
     if (function_is_declaration(x.f)) continue;
     if (!check(&x, sink, &any)) status = NVM_REFUSED;
     else if (any && status == NVM_OK && !expand_function(&x)) status = NVM_OUT_OF_MEMORY;

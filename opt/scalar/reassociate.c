@@ -430,7 +430,8 @@ static bool is_index(const struct reassociation *s, struct nvm_inst_id v, struct
 static bool is_index_of_loop(struct reassociation *s, const struct tree *t) {
   struct nvm_block block = function_inst(s->f, t->root)->block;
   uint32_t constants = 0, loop = s->loops.innermost[block.index];
-  for (uint32_t k = 0; k < t->count; k++) constants += t->leaves[k].depth == UINT32_MAX;
+  for (uint32_t k = 0; k < t->count; k++)
+    constants += value_kind(t->leaves[k].value) == VALUE_CONST;
   if (!(t->flags & INST_NSW) || constants > 1 || !loop || s->f->uses.data[t->root.index] != 1 ||
       !is_index(s, t->root, block))
     return false;
@@ -463,8 +464,7 @@ static bool visit(struct reassociation *s, struct nvm_inst_id id, bool *paired) 
   bool merged = (t.count > 2 || t.op == OP_ADD) && merge_leaves(s->f, &t);
   *paired = count_pairs_of(s, &t);
   if (!merged && t.count < 3) return true;
-  if (module_out_of_memory(s->f->module) || !find_depths(s, &t) || !find_depths(s, &whole))
-    return false;
+  if (module_out_of_memory(s->f->module) || !find_depths(s, &t)) return false;
   add_neutral(s->f, &t, function_inst(s->f, id)->type);
   if (!sort_leaves(&t) && !merged) return true;
   t.flags = kept_flags(s->f, &t);
