@@ -85,7 +85,10 @@ static uint32_t written_align(const struct lower *l, const struct abi *abi, uint
   return align;
 }
 
-enum { MAX_PARAM_ALIGN = 128 }; /* bytes; the limit of ptxas */
+enum {
+  MAX_PARAM_ALIGN = 128, /* bytes; the limit of ptxas */
+  LOCAL_BYTES = 524288,  /* of a thread: CUDA C++ Programming Guide, technical specifications */
+};
 
 static struct passing pass_bytes(const struct lower *l, struct nvm_type type, uint32_t align) {
   const struct type_table *t = &l->module->types;
@@ -145,6 +148,10 @@ static struct passing pass_byval(struct lower *l, const struct abi *abi, uint32_
   uint32_t written = attr_align_bytes(abi_attr(l, abi, i, ATTR_ALIGN));
   struct passing p = pass_bytes(l, pointee, 0);
   uint32_t more = written_align(l, abi, i);
+  if (p.bytes > LOCAL_BYTES) {
+    report_refuse(l, "a byval parameter of more than 512 KiB", "a thread has no more local memory");
+    return (struct passing){PASS_NOTHING, 0, 1, true, TYPE_I8, 1};
+  }
   if (written > p.align) p.align = written;
   if (more > p.align) p.align = more;
   p.is_byval = true;
