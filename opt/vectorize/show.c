@@ -86,8 +86,8 @@ void show_costs(const struct vector_loop *v) {
     textbuf_puts(&out, " issue slots per iteration");
     if (c->factor == v->factor && c->count == v->interleave) textbuf_puts(&out, " (chosen)");
     else if (c->steps)
-      textbuf_puts(&out, c->factor == 1 ? " (not enough below the unrolled loop)"
-                                        : " (saves too little for its registers)");
+      textbuf_puts(
+          &out, c->factor == 1 ? " (not enough below the unrolled loop)" : " (saves too little)");
     textbuf_char(&out, '\n');
   }
   deliver(v, &out);

@@ -21,6 +21,7 @@ enum {
   SCHEDULERS = 4,
   MAX_CHUNK = 32,     /* lanes at a time: more hide no more latency, and leave longer remainders */
   BYTES_PARTED = 2,   /* moves per two bytes: between a word and a pair */
+  SMALL_BODY = 14,    /* instructions whose copies hardly count */
   MAX_REMAINDER = 64, /* instructions of a loop that gets a remainder stage */
   MAX_INTERLEAVED = 75, /* instructions interleaved without vectors: as many as loop-unroll makes */
 };
@@ -567,15 +568,21 @@ static bool is_shared_by_threads(const struct vector_loop *v) {
   return v->trips.step >= WARP || v->trips.step <= -WARP;
 }
 
-/* Whether a candidate saves enough. If it lowers occupancy, it must save a quarter: costs assume
- * half of the warps, which is not true of every launch. Interleaving alone gains only what
- * unrolling and an assembler cannot: loads move before stores of earlier iterations; after its
+/* Whether a candidate saves enough. With vectors a large body must halve the time by default: the
+ * loops around the main one, for the first and last iterations and for buffers of other alignments,
+ * are about twice its code. A small body must save an eighth, or, if it lowers occupancy, a quarter:
+ * costs assume half of the warps, which is not true of every launch. Interleaving alone gains only
+ * what unrolling and an assembler cannot: loads move before stores of earlier iterations; after its
  * checks it takes many iterations to gain it. */
 static bool saves_enough(const struct vector_loop *v, const struct vector_cost *price,
                          uint32_t factor, cost all, const struct vector_cost *scalar) {
   bool lowers_occupancy =
       register_warps(v, price->registers) < register_warps(v, scalar->registers);
-  if (factor > 1) return !lowers_occupancy || all < scalar->per_iteration / 4 * 3;
+  if (factor > 1) {
+    cost percent = vl_knob(v, KNOB_VECTORIZER_MIN_SAVING);
+    if (v->body_count <= SMALL_BODY) percent /= lowers_occupancy ? 2 : 4;
+    return all <= scalar->per_iteration / 100 * (100 - percent);
+  }
   cost wait = accesses_ordered_latency(v) / hiding_warps(scalar->warps);
   cost issue = price->body / v->interleave; /* as many as the unrolled loop */
   bool unrolls_more = !vl_knob(v, KNOB_FORCE_TARGET_MAX_SCALAR_INTERLEAVE) && v->interleave < 4 &&

@@ -72,8 +72,8 @@ static struct nvm_text candidate_name(const struct vector_loop *v, const struct 
   return (struct nvm_text){b->bytes, b->length};
 }
 
-/* The cheapest candidate but the chosen one; of those that lower occupancy for too little, only if
- * there is no other. */
+/* The cheapest candidate but the chosen one; of those that save too little, only if there is no
+ * other. */
 static const struct vector_candidate *runner_up(const struct vector_loop *v) {
   const struct vector_candidate *best = NULL;
   for (uint32_t k = 0; k < v->candidates.count; k++) {
@@ -101,7 +101,7 @@ void vreport_choice(const struct vector_loop *v) {
            candidate_name(v, next, &name), (int64_t)next->all,
            !next->steps        ? ""
            : next->factor == 1 ? ", not enough below the unrolled loop"
-                               : ", too few saved for the lower occupancy");
+                               : ", which saves too little");
 }
 
 void vreport_occupancy(const struct vector_loop *v, uint32_t warps, uint32_t scalar_warps) {
