@@ -52,6 +52,7 @@ enum {
   MAX_GAIN = 2,    /* times MAX_FULL if so many instructions become constants */
   MANY_LEFT = 250, /* instructions: fewer are unrolled fully even if a factor saves as much */
   EXACT_FACTOR = 8,
+  DIVISION_WORK = 12, /* of a division by a variable, if the loop remains (target/nvptx.def: f32) */
   RUNTIME_FACTOR = 4, /* as many loads in flight, and registers for them */
   FEW_ITERATIONS = 8, /* do not pay for a remainder */
   MAX_ROUNDS = 4,
@@ -144,6 +145,22 @@ static uint64_t left_by_factor(const struct unroller *u, uint32_t n) {
   return left > test ? left - test : 0;
 }
 
+static bool is_division(enum op op) {
+  return op == OP_FDIV || op == OP_UDIV || op == OP_SDIV || op == OP_UREM || op == OP_SREM;
+}
+
+/* Machine instructions of the divisions of an iteration, except one each. */
+static uint64_t division_work(const struct unroller *u) {
+  uint64_t work = 0;
+  for (uint32_t k = 0; k < u->loop->block_count; k++)
+    FOR_EACH_INST (u->f, u->blocks[k], i) {
+      const struct nvm_inst *inst = function_inst(u->f, i);
+      if (is_division((enum op)inst->op) && value_kind(inst_operand(u->f, inst, 1)) != VALUE_CONST)
+        work += DIVISION_WORK - 1;
+    }
+  return work;
+}
+
 /* The largest factor up to EXACT_FACTOR whose copies have at most `most` instructions and, if the
  * count is a number, leave no iterations over. */
 static uint32_t choose_factor(uint64_t work, uint64_t most, bool number, uint64_t iterations) {
@@ -213,7 +230,7 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   if (!bottom) return not_unrolled("the test that ends it is not at its end");
   uint32_t factor, most = hinted ? MAX_BY_PRAGMA / 32 : MAX_PARTIAL;
   if (count.given) factor = count.value > 128 ? 128 : (uint32_t)count.value;
-  else factor = choose_factor(work, most, number, iterations);
+  else factor = choose_factor(work + division_work(u), most, number, iterations);
   if (factor <= 1)
     return kept_rolled("two copies of its body are too large", !hinted && 2 * work > most);
   if (c.guarded && c.multiple % factor == 0)
