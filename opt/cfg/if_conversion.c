@@ -18,7 +18,7 @@
 
 enum {
   MAX_SPECULATED = 8,    /* cost of both arms, selects included */
-  MAX_UNIFORM = 2,       /* the same after a uniform branch */
+  MAX_UNIFORM = 6,       /* the same after a uniform branch */
   MAX_PHI_OPERANDS = 64, /* of phis that become selects */
   MAX_DEPTH = 4 /* of the search for a divergent source of a condition, before the analysis runs */
 };
@@ -108,7 +108,7 @@ static uint32_t inst_cost(const struct nvm_function *f, const struct nvm_inst *i
       const struct attr_table_data *a = &f->module->attributes;
       const struct attrlist_info *list = attrlist_info(a, call_site_of(f, i)->attributes);
       bool has_attributes = list->result.index || list->count; /* noundef etc. can be violated */
-      return has_attributes ? MAX_SPECULATED + 1 : 4;
+      return has_attributes || !call_intrinsic(f, i) ? MAX_SPECULATED + 1 : 4;
     }
     case OP_BITCAST:
     case OP_FREEZE:
