@@ -1,5 +1,6 @@
 /* Shared by the files of combine: the worklist (combine.c), the rules of combine.rules
- * (combine_rules.c), and transformations that need code (combine_code.c, combine_lanes.c). */
+ * (combine_rules.c), and transformations that need code (combine_code.c, combine_lanes.c,
+ * combine_bits.c). */
 #ifndef NVM_OPT_COMBINE_H
 #define NVM_OPT_COMBINE_H
 
@@ -58,6 +59,10 @@ struct nvm_value combine_extractvalue(struct combiner *k, struct nvm_inst_id roo
 struct nvm_value combine_shuffle(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_joined_halves(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_words_of_halves(struct combiner *k, struct nvm_inst_id root);
+/* Those of combine_bits.c. */
+struct nvm_value combine_byte_swap(struct combiner *k, struct nvm_inst_id root);
+struct nvm_value combine_count_of_bits(struct combiner *k, struct nvm_inst_id root);
+struct nvm_value combine_mask_of_counter(struct combiner *k, struct nvm_inst_id root);
 /* Changes br (xor c, true), a, b to br c, b, a. Whether it did. */
 bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root);
 

@@ -12,9 +12,7 @@
  *   fdiv       by a power of two: a product
  *   bitcast    to float of a select between the bits of a float and a constant: a select of floats
  *   and, or    with undef: 0, -1
- *   or         of the bytes of a value in reverse order: llvm.bswap
  *   any op     of selects of constants by one condition: a select of the two results
- *   lshr       that ends the population count in fields of 2, 4 and 8 bits: llvm.ctpop
  *   br         on a negated condition: successors swapped
  *   call       llvm.expect, the warp size, the address space of a pointer cast from a known one */
 #include "analysis/known_bits.h"
@@ -396,62 +394,14 @@ static struct nvm_value decided_by_undef(struct combiner *k, const struct nvm_in
 }
 
 static struct nvm_value and_simplify(struct combiner *k, struct nvm_inst_id root) {
-  struct nvm_value decided = decided_by_undef(k, function_inst(k->f, root));
-  return value_is_none(decided) ? mask_of_tree(k, root) : decided;
-}
-
-/* Whether v is one byte of *x where a byte swap has it, of `width` bits; adds its number to *bytes.
- * Any value can be *x if it is none. */
-static bool is_swapped_byte(const struct combiner *k, struct nvm_value v, uint32_t width,
-                            struct nvm_value *x, uint32_t *bytes) {
-  enum { MAX_STEPS = 3 };
-  uint64_t ones = known_bits_mask(width), mask = ones;
-  uint32_t left = 0; /* rotated by, modulo the width */
-  for (uint32_t step = 0; step < MAX_STEPS; step++) {
-    const struct nvm_inst *i = value_inst(k->f, v);
-    nvm_u128 bits;
-    if (!i || (i->op != OP_AND && i->op != OP_SHL && i->op != OP_LSHR) ||
-        !const_is_int(k->m, inst_operand(k->f, i, 1), &bits) || (i->op != OP_AND && bits >= width))
-      return false;
-    if (i->op == OP_AND) mask &= (uint64_t)bits;
-    else mask = i->op == OP_SHL ? mask >> bits : mask << bits & ones;
-    if (i->op != OP_AND) left += i->op == OP_SHL ? (uint32_t)bits : width - (uint32_t)bits;
-    v = inst_operand(k->f, i, 0);
-    uint32_t byte = mask ? (uint32_t)__builtin_ctzll(mask) / 8 : 0;
-    if (mask != UINT64_C(255) << 8 * byte || left % width != (2 * width - 8 - 16 * byte) % width ||
-        (!value_is_none(*x) && !value_equal(*x, v)))
-      continue;
-    *x = v;
-    *bytes |= UINT32_C(1) << byte;
-    return true;
-  }
-  return false;
-}
-
-static bool are_swapped_bytes(const struct combiner *k, struct nvm_value v, uint32_t width,
-                              uint32_t depth, struct nvm_value *x, uint32_t *bytes) {
-  const struct nvm_inst *i = value_inst_of(k->f, v, OP_OR);
-  if (!i) return is_swapped_byte(k, v, width, x, bytes);
-  return depth && are_swapped_bytes(k, inst_operand(k->f, i, 1), width, depth - 1, x, bytes) &&
-         are_swapped_bytes(k, inst_operand(k->f, i, 0), width, depth - 1, x, bytes);
-}
-
-/* x << 24 | (x << 8 & 0xff0000) | (x >> 8 & 0xff00) | x >> 24 */
-static struct nvm_value byte_swap(struct combiner *k, struct nvm_inst_id root) {
-  struct nvm_type type = function_inst(k->f, root)->type;
-  const struct type_info *t = type_info(&k->m->types, type);
-  struct nvm_value x = VALUE_NULL;
-  uint32_t bytes = 0;
-  if (t->kind != TY_INT || (t->width != 32 && t->width != 64) ||
-      !are_swapped_bytes(k, value_of_inst(root), t->width, t->width / 8 - 1, &x, &bytes) ||
-      bytes != known_bits_mask(t->width / 8))
-    return VALUE_NULL;
-  return build_call(k, root, INTRINSIC_bswap, 0, type, 1, &x);
+  struct nvm_value v = decided_by_undef(k, function_inst(k->f, root));
+  if (value_is_none(v)) v = mask_of_tree(k, root);
+  return value_is_none(v) ? combine_mask_of_counter(k, root) : v;
 }
 
 static struct nvm_value or_simplify(struct combiner *k, struct nvm_inst_id root) {
   struct nvm_value to = decided_by_undef(k, function_inst(k->f, root));
-  if (value_is_none(to)) to = byte_swap(k, root);
+  if (value_is_none(to)) to = combine_byte_swap(k, root);
   return value_is_none(to) ? combine_joined_halves(k, root) : to;
 }
 
@@ -582,59 +532,13 @@ static struct nvm_value op_of_selects(struct combiner *k, struct nvm_inst_id roo
   return one_lane ? build_op(k, root, OP_SELECT, 0, i.type, 0, 3, choice) : VALUE_NULL;
 }
 
-/* Whether v is `*x op c`. */
-static bool is_by(const struct combiner *k, struct nvm_value v, enum op op, uint64_t c,
-                  struct nvm_value *x) {
-  const struct nvm_inst *i = value_inst_of(k->f, v, op);
-  nvm_u128 bits;
-  if (!i || !const_is_int(k->m, inst_operand(k->f, i, 1), &bits) || bits != c) return false;
-  *x = inst_operand(k->f, i, 0);
-  return true;
-}
-
-/* Whether sum is (*x & mask) + (*x >> by & mask). */
-static bool adds_neighbours(const struct combiner *k, struct nvm_value sum, uint32_t by,
-                            uint64_t mask, struct nvm_value *x) {
-  const struct nvm_inst *i = value_inst_of(k->f, sum, OP_ADD);
-  struct nvm_value high, low;
-  for (uint32_t n = 0; i && n < 2; n++)
-    if (is_by(k, inst_operand(k->f, i, n), OP_AND, mask, &high) && is_by(k, high, OP_LSHR, by, x) &&
-        is_by(k, inst_operand(k->f, i, 1 - n), OP_AND, mask, &low) && value_equal(low, *x))
-      return true;
-  return false;
-}
-
-/* H. Warren, "Hacker's Delight", figure 5-2: sums of neighbouring fields, and of all bytes by a
- * product. The largest number of a field of 8 bits is 64. */
-static struct nvm_value count_of_fields(struct combiner *k, struct nvm_inst_id root) {
-  struct nvm_type type = function_inst(k->f, root)->type;
-  const struct type_info *t = type_info(&k->m->types, type);
-  struct nvm_value v = value_of_inst(root), x = v, y = v;
-  if (t->kind != TY_INT || (t->width != 32 && t->width != 64)) return VALUE_NULL;
-  uint64_t ones = known_bits_mask(t->width);
-  if (!is_by(k, v, OP_LSHR, t->width - 8, &v) || !is_by(k, v, OP_MUL, ones / 255, &v) ||
-      !is_by(k, v, OP_AND, ones / 17, &v))
-    return VALUE_NULL;
-  const struct nvm_inst *sum = value_inst_of(k->f, v, OP_ADD);
-  bool found = false;
-  for (uint32_t n = 0; sum && !found && n < 2; n++)
-    found = is_by(k, inst_operand(k->f, sum, n), OP_LSHR, 4, &v) &&
-            value_equal(v, inst_operand(k->f, sum, 1 - n));
-  if (!found || !adds_neighbours(k, v, 2, ones / 5, &v)) return VALUE_NULL;
-  const struct nvm_inst *pairs = value_inst_of(k->f, v, OP_SUB);
-  if (!pairs || !is_by(k, inst_operand(k->f, pairs, 1), OP_AND, ones / 3, &y) ||
-      !is_by(k, y, OP_LSHR, 1, &x) || !value_equal(x, inst_operand(k->f, pairs, 0)))
-    return VALUE_NULL;
-  return build_call(k, root, INTRINSIC_ctpop, 0, type, 1, &x);
-}
-
 struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
   typedef struct nvm_value simplify(struct combiner * k, struct nvm_inst_id root);
   static simplify *const by_op[OP_COUNT] = {
       [OP_PHI] = phi_simplify,
       [OP_GEP] = gep_simplify,
       [OP_ICMP] = icmp_of_addresses,
-      [OP_LSHR] = count_of_fields,
+      [OP_LSHR] = combine_count_of_bits,
       [OP_PTRTOINT] = ptrtoint_of_inttoptr,
       [OP_TRUNC] = trunc_of_tree,
       [OP_ZEXT] = zext_of_trunc,
