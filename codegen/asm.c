@@ -88,6 +88,16 @@ uint32_t *asm_ties(struct lower *l, const struct nvm_inst *i) {
   return ties;
 }
 
+bool asm_is_single(const struct lower *l, const struct nvm_inst *i) {
+  const struct constant_info *assembly = constant_info(&l->module->constants, call_callee(l->f, i));
+  struct nvm_text text = module_text(l->module, assembly->str);
+  const char *end = memchr(text.bytes, ';', text.length);
+  if (!end) return false;
+  for (end++; end < text.bytes + text.length; end++)
+    if (*end == 0 || !strchr(" \t\r\n}", *end)) return false;
+  return true;
+}
+
 /* --- Values into and out of registers of a class --- */
 
 /* How the parts of a type fit in a register. */
@@ -316,6 +326,13 @@ static bool contains(const struct lower *l, const struct ptx_operand *o, struct 
   return found;
 }
 
+/* Whether an output has the register: coalescing gave it to an input, too (asm_is_single). */
+static bool is_output(const struct asm_call *c, struct ptx_reg r) {
+  for (uint32_t n = 0; n < c->count; n++)
+    if (c->constraints.of[n].output && contains(c->l, &c->operands[n].operand, r)) return true;
+  return false;
+}
+
 /* Replaces inputs in the operand that is written by new registers; whether there are any. */
 static bool rename_inputs_of(struct asm_call *c, const struct ptx_operand *written,
                              struct ptx_operand *operands) {
@@ -323,7 +340,8 @@ static bool rename_inputs_of(struct asm_call *c, const struct ptx_operand *writt
   for (uint32_t n = 0; n < c->count; n++) {
     const struct asm_constraint *k = &c->constraints.of[n];
     struct ptx_operand *o = &operands[n];
-    if (k->output || k->is_tied || o->kind != PTX_OPERAND_REG || !contains(c->l, written, o->reg))
+    if (k->output || k->is_tied || o->kind != PTX_OPERAND_REG || !contains(c->l, written, o->reg) ||
+        is_output(c, o->reg))
       continue;
     o->reg = emit_temp(c->l, ptx_reg_class(o->reg));
     any = true;

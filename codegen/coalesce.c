@@ -97,8 +97,10 @@ static bool is_candidate_type(struct lower *l, struct nvm_type type) {
 }
 
 /* Whether the result may have the registers of an operand: lowering writes a lane only after it has
- * read that lane of all operands. True of single instructions on 32 or 64 bits. */
+ * read that lane of all operands. True of single instructions on 32 or 64 bits, and of inline
+ * assembly that is one. */
 static bool reads_before_writing(struct lower *l, const struct nvm_inst *i) {
+  if (i->op == OP_CALL && asm_is_callee(l, call_callee(l->f, i))) return asm_is_single(l, i);
   const struct part *p = part_at(part_list(l, i->type), 0);
   if (p->kind > PART_DOUBLE || p->bits != p->container || p->bits < 32) return false;
   switch ((enum op)i->op) {
