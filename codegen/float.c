@@ -354,8 +354,9 @@ static const uint16_t fcmp_mods[FCMP_COUNT] = {
     [FCMP_ULE] = PTX_MOD_LEU, [FCMP_UNE] = PTX_MOD_NEU,
 };
 
-static void lower_fcmp_part(struct lower *l, enum fcmp_predicate pred, const struct part *p,
-                            struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
+void float_compare_part(struct lower *l, enum fcmp_predicate pred, const struct part *p,
+                        struct ptx_reg to, struct ptx_operand a, struct ptx_operand b,
+                        const struct compare_join *join) {
   if (pred == FCMP_FALSE || pred == FCMP_TRUE) {
     uint16_t mod = pred == FCMP_TRUE ? PTX_MOD_EQ : PTX_MOD_NE;
     struct ptx_operand zero = emit_in_reg(l, ptx_i(0), &part_i32);
@@ -369,7 +370,7 @@ static void lower_fcmp_part(struct lower *l, enum fcmp_predicate pred, const str
     b = float_to_f32(l, p, b);
   }
   uint16_t ftz = promote ? PTX_MOD_NONE : float_ftz(l, type);
-  emit3(l, PTX_SETP, EMIT_MODS(fcmp_mods[pred], ftz, type), ptx_r(to), a, b);
+  emit_setp(l, EMIT_MODS(fcmp_mods[pred], join->how, ftz, type), to, a, b, join);
 }
 
 void float_lower_compare(struct lower *l, const struct nvm_inst *i) {
@@ -380,5 +381,6 @@ void float_lower_compare(struct lower *l, const struct nvm_inst *i) {
   struct lanes b = lane_split(l, inst_operand(l->f, i, 1));
   const struct ptx_reg *to = value_result(l, l->inst);
   for (uint32_t k = 0; k < a.count && k < b.count; k++)
-    lower_fcmp_part(l, (enum fcmp_predicate)i->aux, &p, to[k], a.at[k], b.at[k]);
+    float_compare_part(l, (enum fcmp_predicate)i->aux, &p, to[k], a.at[k], b.at[k],
+                       &(struct compare_join){0});
 }

@@ -211,8 +211,8 @@ static bool lower_field(struct lower *l, const struct nvm_inst *i) {
 }
 
 void int_lower_binary(struct lower *l, const struct nvm_inst *i) {
-  if (float_lower_fused(l, i) || lower_wide_product(l, i) || lower_joined_halves(l, i) ||
-      lower_inversion(l, i) || lower_field(l, i))
+  if (int_lower_joined(l, i) || float_lower_fused(l, i) || lower_wide_product(l, i) ||
+      lower_joined_halves(l, i) || lower_inversion(l, i) || lower_field(l, i))
     return;
   struct part_list parts = part_list(l, i->type);
   const struct ptx_reg *to = value_result(l, l->inst);
@@ -272,17 +272,36 @@ static void lower_icmp_i1(struct lower *l, enum icmp_predicate pred, struct ptx_
   }
 }
 
-void int_compare_part(struct lower *l, enum icmp_predicate pred, const struct part *p,
-                      struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
-  if (p->kind == PART_I1) {
-    lower_icmp_i1(l, pred, to, a, b);
-    return;
-  }
+static void compare_part(struct lower *l, enum icmp_predicate pred, const struct part *p,
+                         struct ptx_reg to, struct ptx_operand a, struct ptx_operand b,
+                         const struct compare_join *join) {
   bool is_signed = is_signed_predicate(pred);
   a = emit_extend(l, a, p, p->container, is_signed);
   b = emit_extend(l, b, p, p->container, is_signed);
   a = emit_in_reg(l, a, p);
-  emit3(l, PTX_SETP, PTX_MODS(compare_mods[pred], compare_type(pred, p)), ptx_r(to), a, b);
+  emit_setp(l, EMIT_MODS(compare_mods[pred], join->how, compare_type(pred, p)), to, a, b, join);
+}
+
+void int_compare_part(struct lower *l, enum icmp_predicate pred, const struct part *p,
+                      struct ptx_reg to, struct ptx_operand a, struct ptx_operand b) {
+  if (p->kind == PART_I1) lower_icmp_i1(l, pred, to, a, b);
+  else compare_part(l, pred, p, to, a, b, &(struct compare_join){0});
+}
+
+bool int_lower_joined(struct lower *l, const struct nvm_inst *i) {
+  int k = select_compared(l, i);
+  uint32_t of[2];
+  if (k < 0) return false;
+  struct compare_join join = {.how = select_predicates(l, i, of) ? PTX_MOD_OR : PTX_MOD_AND};
+  const struct nvm_inst *c = value_inst(l->f, inst_operand(l->f, i, (uint32_t)k));
+  struct nvm_value a = inst_operand(l->f, c, 0);
+  struct ptx_operand x = value_operand(l, a, 0), y = value_operand(l, inst_operand(l->f, c, 1), 0);
+  const struct part *p = part_at(part_list(l, value_type(l->f, a)), 0);
+  struct ptx_reg to = value_result(l, l->inst)[0];
+  join.with = ptx_r(value_reg(l, inst_operand(l->f, i, of[of[0] == (uint32_t)k]), 0));
+  if (c->op == OP_ICMP) compare_part(l, (enum icmp_predicate)c->aux, p, to, x, y, &join);
+  else float_compare_part(l, (enum fcmp_predicate)c->aux, p, to, x, y, &join);
+  return true;
 }
 
 /* Two parts: the high parts decide unless they are equal. */

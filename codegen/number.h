@@ -18,6 +18,23 @@ struct ptx_operand int_compare(struct lower *l, enum icmp_predicate pred, uint32
                                const struct ptx_operand *b);
 void int_compare_part(struct lower *l, enum icmp_predicate pred, const struct part *p,
                       struct ptx_reg to, struct ptx_operand a, struct ptx_operand b);
+/* What setp does with its result: PTX_MOD_AND or PTX_MOD_OR and a predicate, or nothing (0). */
+struct compare_join {
+  uint16_t how;
+  struct ptx_operand with;
+};
+void float_compare_part(struct lower *l, enum fcmp_predicate pred, const struct part *p,
+                        struct ptx_reg to, struct ptx_operand a, struct ptx_operand b,
+                        const struct compare_join *join);
+/* Lowers an and or or with a comparison (select.h); false if it is none. */
+bool int_lower_joined(struct lower *l, const struct nvm_inst *i);
+/* setp, its modifiers those of the join. */
+static inline void emit_setp(struct lower *l, const uint16_t *mods, struct ptx_reg to,
+                             struct ptx_operand a, struct ptx_operand b,
+                             const struct compare_join *join) {
+  if (join->how) emit4(l, PTX_SETP, mods, ptx_r(to), a, b, join->with);
+  else emit3(l, PTX_SETP, mods, ptx_r(to), a, b);
+}
 /* a op divisor, extended as the op's signedness says, without dividing; false: nothing was emitted.
  */
 bool divide_by_constant(struct lower *l, enum op op, const struct part *p, struct ptx_reg to,

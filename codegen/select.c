@@ -261,12 +261,62 @@ static void select_field(struct lower *l, const struct nvm_inst *i) {
 }
 
 bool select_is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field) {
-  bool may_be = i->op == OP_AND || i->op == OP_LSHR;
+  bool may_be = (i->op == OP_AND && !type_equal(i->type, TYPE_I1)) || i->op == OP_LSHR;
   return may_be && selection_of(l, i)->folded && is_field(l, i, field);
 }
 
 static void select_high_word(struct lower *l, const struct nvm_inst *cut) {
   if (is_high_word(l, cut)) selection_of(l, cut)->folded = 1;
+}
+
+/* --- comparisons that setp joins with a predicate --------------------------------------------- */
+
+/* Whether v is a comparison of values of one register each, in the block of its only reader i. */
+static bool is_joinable(struct lower *l, const struct nvm_inst *i, struct nvm_value v) {
+  const struct nvm_inst *c = value_inst(l->f, v);
+  if (!c || (c->op != OP_ICMP && c->op != OP_FCMP) || !is_read_once(l, v) ||
+      c->block.index != i->block.index)
+    return false;
+  struct part_list parts = part_list(l, value_type(l->f, inst_operand(l->f, c, 0)));
+  const struct part *p = part_at(parts, 0);
+  bool is_number = c->op == OP_ICMP ? p->kind == PART_INT
+                                    : part_is_full(p) || (part_is_small(p) && part_is_legal(l, p));
+  return parts.count == 1 && is_number &&
+         (c->op == OP_ICMP || (c->aux != FCMP_FALSE && c->aux != FCMP_TRUE));
+}
+
+bool select_predicates(const struct lower *l, const struct nvm_inst *i, uint32_t of[2]) {
+  nvm_u128 constant;
+  bool is_or = i->op == OP_OR ||
+               (i->op == OP_SELECT && const_is_int(l->module, inst_operand(l->f, i, 1), &constant));
+  of[0] = 0, of[1] = i->op == OP_SELECT && is_or ? 2 : 1;
+  return is_or;
+}
+
+/* and, or; as a select: c ? x : false, c ? true : x. Bit k of `folded`: setp compares operand k. */
+static void select_comparison(struct lower *l, const struct nvm_inst *i) {
+  nvm_u128 constant;
+  uint32_t of[2];
+  if (l->target->optimization_level == 0 || !type_equal(i->type, TYPE_I1)) return;
+  bool is_or = select_predicates(l, i, of);
+  if (i->op == OP_SELECT &&
+      (!const_is_int(l->module, inst_operand(l->f, i, 3 - of[1]), &constant) ||
+       (constant != 0) != is_or))
+    return;
+  for (uint32_t n = 0; n < 2; n++)
+    if (value_kind(inst_operand(l->f, i, of[n])) == VALUE_CONST) return;
+  for (uint32_t n = 2; n-- > 0;)
+    if (is_joinable(l, i, inst_operand(l->f, i, of[n]))) {
+      selection_of(l, i)->folded = (uint16_t)(1u << of[n]);
+      return;
+    }
+}
+
+int select_compared(const struct lower *l, const struct nvm_inst *i) {
+  bool joins = i->op == OP_AND || i->op == OP_OR || i->op == OP_SELECT;
+  uint16_t folded =
+      joins && type_equal(i->type, TYPE_I1) ? selection_of(l, i)->folded : UINT16_C(0);
+  return folded == 0 ? -1 : folded / 2;
 }
 
 /* The operand of a conversion that its reader performs itself; the conversion where it is an
@@ -309,12 +359,13 @@ static void select_joined_halves(struct lower *l, const struct nvm_inst *i) {
 }
 
 int select_low_half(const struct lower *l, const struct nvm_inst *i) {
-  return i->op == OP_OR ? (int)selection_of(l, i)->folded - 1 : -1;
+  return i->op == OP_OR && !type_equal(i->type, TYPE_I1) ? (int)selection_of(l, i)->folded - 1 : -1;
 }
 
 struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_inst *i,
                                        uint32_t k) {
   struct nvm_value v = inst_operand(l->f, i, k);
+  if (select_compared(l, i) >= 0) return v;
   if (i->op == OP_OR) return unconverted(l, half_of(l, v, !(selection_of(l, i)->folded >> k & 1)));
   if (i->op == OP_GEP) return k == 0 ? v : select_index(l, i, k).value;
   bool converts = i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL || i->op == OP_TRUNC ||
@@ -460,8 +511,15 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_GEP: select_indices(l, i); break;
     case OP_STORE: select_stored_value(l, i); break;
     case OP_TRUNC: select_high_word(l, i); break;
-    case OP_OR: select_joined_halves(l, i); break;
+    case OP_SELECT: select_comparison(l, i); break;
+    case OP_OR:
+      select_joined_halves(l, i);
+      select_comparison(l, i);
+      break;
     case OP_AND:
+      select_field(l, i);
+      select_comparison(l, i);
+      break;
     case OP_LSHR: select_field(l, i); break;
     case OP_ZEXT:
     case OP_SEXT: select_extending_load(l, i); break;
@@ -470,14 +528,14 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
   }
 }
 
-/* The product of a sum is not wanted; its factors are. */
+/* The product of a sum is not wanted, nor the comparison that setp joins; their operands are. */
 static void want_operands(struct selector *s, const struct nvm_inst *i) {
   struct lower *l = s->l;
   select_inst(l, i);
-  int product = select_product(l, i);
+  int product = select_product(l, i), compared = select_compared(l, i);
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value v = select_operand(l, i, k);
-    if ((int)k == product) {
+    if ((int)k == product || (int)k == compared) {
       mark_wanted(s, inst_operand(l->f, value_inst(l->f, v), 0));
       mark_wanted(s, inst_operand(l->f, value_inst(l->f, v), 1));
     } else if (k == inst_address_operand(i)) {

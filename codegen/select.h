@@ -18,6 +18,8 @@
  *   or right shift of such a mask
  *   or of an extended integer and        `folded` bit of the operand that is the low half: a mov
  *   one shifted to the other half        joins the two
+ *   and, or of a comparison and another   `folded` bit of the comparison, which is not wanted: setp
+ *   predicate, also as selects           joins the two
  *   extended load of 8 or 16 bits, or    `coalesced_with` of the load is the zext or sext: the
  *                                        access extends
  *   insertvalue into a dying aggregate   `coalesced_with` is the aggregate: changed in place
@@ -70,6 +72,10 @@ enum select_wide { SELECT_NOT_WIDE = 0, SELECT_WIDE_UNSIGNED = 4, SELECT_WIDE_SI
 enum select_wide select_wide_product(const struct lower *l, const struct nvm_inst *i);
 /* The operand that is the low half of an or of two joined halves; -1: it is no such or. */
 int select_low_half(const struct lower *l, const struct nvm_inst *i);
+/* The operands that an and or or of predicates joins, in its form as select, too; true: an or. */
+bool select_predicates(const struct lower *l, const struct nvm_inst *i, uint32_t of[2]);
+/* The one of them that is a comparison, which the setp of i makes; -1: none. */
+int select_compared(const struct lower *l, const struct nvm_inst *i);
 /* Whether i cuts these bits out of the value that is operand 0 as it reads it. */
 struct select_field {
   uint32_t first, bits;

@@ -46,6 +46,7 @@ void vector_lower_select(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value c = inst_operand(l->f, i, 0), a = inst_operand(l->f, i, 1);
   struct nvm_value b = inst_operand(l->f, i, 2);
   const struct ptx_reg *to = value_result(l, l->inst);
+  if (int_lower_joined(l, i)) return;
   if (type_is_vector(&l->module->types, value_type(l->f, c))) {
     struct lanes x = lane_split(l, a), y = lane_split(l, b);
     struct lanes z = lane_targets(l, i->type, to);
