@@ -44,14 +44,26 @@ def peer_command(module, options):
             "+ptx83", "-Xclang", "-target-cpu", "-Xclang", options.cpu, module]
 
 
+def precise(text):
+    """The module, with libdevice's question for precise square roots answered by yes: LLVM 19 knows no such question and
+    answers by no, where nvcc, libNVVM and we say yes. It becomes the question for the architecture, which is not 0."""
+    return text.replace(b'[17 x i8] c"__CUDA_PREC_SQRT\\00"', b'[12 x i8] c"__CUDA_ARCH\\00"')
+
+
 def peer_ptx(module, options):
     """The path of the peer's PTX, or None where it refuses."""
     with open(module, "rb") as file:
-        key = hashlib.sha1(file.read() + options.cpu.encode() + (options.clang if options.peer == "clang" else "libnvvm").encode()).hexdigest()
+        text = file.read()
+    if options.peer == "clang":
+        text = precise(text)
+    key = hashlib.sha1(text + options.cpu.encode() + (options.clang if options.peer == "clang" else "libnvvm").encode()).hexdigest()
     path = os.path.join(options.cache, key + ".ptx")
     if not os.path.exists(path):
         part = f"{path}.{os.getpid()}"
-        done = run([*peer_command(module, options), "-o", part], 600)
+        with tempfile.NamedTemporaryFile(suffix=".ll") as asked:
+            asked.write(text)
+            asked.flush()
+            done = run([*peer_command(asked.name, options), "-o", part], 600)
         if not done or done.returncode != 0:
             open(part, "w", encoding="utf-8").close()
         os.replace(part, path)
