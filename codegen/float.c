@@ -309,6 +309,7 @@ bool float_lower_fused(struct lower *l, const struct nvm_inst *i) {
     uint16_t type = integer ? part_signed_mod(p) : part_float_mod(p);
     struct ptx_operand o[3] = {ptx_r(value_reg(l, v[0], k)), value_operand(l, v[1], k),
                                value_operand(l, v[2], k)};
+    if (multiply->op == OP_SHL) o[1] = ptx_i(INT64_C(1) << o[1].imm);
     int n = negates == 0 && o[1].kind != PTX_OPERAND_REG ? 1 : negates;
     if (n >= 0) o[n] = negated(l, type, o[n]);
     emit4(l, integer ? PTX_MAD : PTX_FMA,

@@ -86,6 +86,14 @@ static bool is_subtracted(const struct lower *l, const struct nvm_inst *product,
   return k == 1 && const_is_int(l->module, inst_operand(l->f, product, 1), &factor);
 }
 
+/* Whether v is a left shift of an i32 by a constant, a product by a power of two. */
+static bool is_shifted(const struct lower *l, const struct nvm_inst *i) {
+  enum { MAX_SHIFT = 30 };
+  nvm_u128 amount;
+  return i->op == OP_SHL && type_equal(i->type, TYPE_I32) &&
+         const_is_int(l->module, inst_operand(l->f, i, 1), &amount) && amount <= MAX_SHIFT;
+}
+
 /* A product that only the sum reads. Products of integers only if they are in the same block: one
  * that was hoisted out of a loop stays there; and not mul.wide, for ptxas makes several
  * instructions of mad.wide, but one of mul.wide and the sum. */
@@ -94,7 +102,9 @@ static void select_fused_product(struct lower *l, const struct nvm_inst *sum) {
   if (!may_fuse(l, sum)) return;
   for (uint32_t k = 0; k < 2; k++) {
     const struct nvm_inst *product = value_inst(l->f, inst_operand(l->f, sum, k));
-    if (!product || product->op != (is_integer ? OP_MUL : OP_FMUL) ||
+    if (!product ||
+        (product->op != (is_integer ? OP_MUL : OP_FMUL) &&
+         !(is_integer && is_shifted(l, product))) ||
         !is_read_once(l, inst_operand(l->f, sum, k)) ||
         (is_integer && (product->block.index != sum->block.index || wide_product(l, product) != 0)))
       continue;

@@ -5,7 +5,8 @@
  *   pattern                              decision
  *   result is not used                   not wanted
  *   add, fadd, fsub of a product, sub of `folded` bit of the product, which is not wanted: mad, fma
- *   a product by a constant
+ *   a product by a constant; an i32
+ *   shifted left is a product, too
  *   gep index extended from 32 bits      `folded` bit of the index: mul.wide extends it
  *   gep index that is a constant times   bit 8 + k of `folded`: the step of index k includes it
  *   another value, before or after that

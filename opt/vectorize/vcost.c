@@ -570,7 +570,7 @@ static bool is_shared_by_threads(const struct vector_loop *v) {
 
 /* Whether a candidate saves enough. With vectors a large body must halve the time by default: the
  * loops around the main one, for the first and last iterations and for buffers of other alignments,
- * are about twice its code. A small body must save an eighth, or, if it lowers occupancy, a quarter:
+ * are about twice its code. A small body must save an eighth; if it lowers occupancy, a quarter, as
  * costs assume half of the warps, which is not true of every launch. Interleaving alone gains only
  * what unrolling and an assembler cannot: loads move before stores of earlier iterations; after its
  * checks it takes many iterations to gain it. */
