@@ -1,5 +1,6 @@
 /* Integer arithmetic and comparison on parts; wider than 64 bits: wide.c. */
 #include "codegen/inst.h"
+#include "codegen/logic.h"
 #include "codegen/number.h"
 #include "codegen/select.h"
 #include "codegen/value.h"
@@ -211,8 +212,9 @@ static bool lower_field(struct lower *l, const struct nvm_inst *i) {
 }
 
 void int_lower_binary(struct lower *l, const struct nvm_inst *i) {
-  if (int_lower_joined(l, i) || float_lower_fused(l, i) || lower_wide_product(l, i) ||
-      lower_joined_halves(l, i) || lower_inversion(l, i) || lower_field(l, i))
+  if (int_lower_joined(l, i) || logic_lower(l, i) || float_lower_fused(l, i) ||
+      lower_wide_product(l, i) || lower_joined_halves(l, i) || lower_inversion(l, i) ||
+      lower_field(l, i))
     return;
   struct part_list parts = part_list(l, i->type);
   const struct ptx_reg *to = value_result(l, l->inst);

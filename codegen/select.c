@@ -4,6 +4,7 @@
 #include "analysis/effects.h"
 #include "analysis/known_bits.h"
 #include "codegen/address.h"
+#include "codegen/logic.h"
 #include "codegen/part.h"
 #include "codegen/select.h"
 #include "ir/evalint.h"
@@ -270,13 +271,44 @@ static void select_field(struct lower *l, const struct nvm_inst *i) {
   if (is_field(l, i, &field)) selection_of(l, i)->folded = 1;
 }
 
+bool select_may_be_field(const struct lower *l, const struct nvm_inst *i) {
+  struct select_field field;
+  return (i->op == OP_AND || i->op == OP_LSHR) && is_field(l, i, &field);
+}
+
 bool select_is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field) {
   bool may_be = (i->op == OP_AND && !type_equal(i->type, TYPE_I1)) || i->op == OP_LSHR;
-  return may_be && selection_of(l, i)->folded && is_field(l, i, field);
+  return may_be && selection_of(l, i)->folded == 1 && is_field(l, i, field);
 }
 
 static void select_high_word(struct lower *l, const struct nvm_inst *cut) {
   if (is_high_word(l, cut)) selection_of(l, cut)->folded = 1;
+}
+
+/* --- bitwise operations ----------------------------------------------------------------------- */
+
+enum { LOGIC = 1 << 15 };
+
+/* Unless another pattern has the operation. One machine instruction computes the result and
+ * compares it with 0, but ptxas 13.0 crashed where lop3 wrote that. */
+static void select_logic(struct lower *l, const struct nvm_inst *i) {
+  struct selection *s = selection_of(l, i);
+  struct logic t;
+  if (s->folded == 0 && !s->is_tested && logic_find(l, i, &t)) s->folded = LOGIC;
+}
+
+/* Called for all instructions before one is decided. */
+static void note_test(struct lower *l, const struct nvm_inst *comparison) {
+  nvm_u128 zero;
+  if (comparison->op != OP_ICMP) return;
+  struct nvm_value v = inst_operand(l->f, comparison, 0);
+  if (comparison->aux <= ICMP_NE && value_kind(v) == VALUE_INST &&
+      const_is_int(l->module, inst_operand(l->f, comparison, 1), &zero) && zero == 0)
+    l->selection[value_index(v)].is_tested = true;
+}
+
+bool select_is_logic(const struct lower *l, const struct nvm_inst *i) {
+  return selection_of(l, i)->folded == LOGIC;
 }
 
 /* --- comparisons that setp joins with a predicate --------------------------------------------- */
@@ -369,13 +401,15 @@ static void select_joined_halves(struct lower *l, const struct nvm_inst *i) {
 }
 
 int select_low_half(const struct lower *l, const struct nvm_inst *i) {
-  return i->op == OP_OR && !type_equal(i->type, TYPE_I1) ? (int)selection_of(l, i)->folded - 1 : -1;
+  return i->op == OP_OR && !type_equal(i->type, TYPE_I1) && !select_is_logic(l, i)
+             ? (int)selection_of(l, i)->folded - 1
+             : -1;
 }
 
 struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_inst *i,
                                        uint32_t k) {
   struct nvm_value v = inst_operand(l->f, i, k);
-  if (select_compared(l, i) >= 0) return v;
+  if (select_compared(l, i) >= 0 || select_is_logic(l, i)) return v;
   if (i->op == OP_OR) return unconverted(l, half_of(l, v, !(selection_of(l, i)->folded >> k & 1)));
   if (i->op == OP_GEP) return k == 0 ? v : select_index(l, i, k).value;
   bool converts = i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL || i->op == OP_TRUNC ||
@@ -525,11 +559,14 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_OR:
       select_joined_halves(l, i);
       select_comparison(l, i);
+      select_logic(l, i);
       break;
     case OP_AND:
       select_field(l, i);
       select_comparison(l, i);
+      select_logic(l, i);
       break;
+    case OP_XOR: select_logic(l, i); break;
     case OP_LSHR: select_field(l, i); break;
     case OP_ZEXT:
     case OP_SEXT: select_extending_load(l, i); break;
@@ -541,7 +578,12 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
 /* The product of a sum is not wanted, nor the comparison that setp joins; their operands are. */
 static void want_operands(struct selector *s, const struct nvm_inst *i) {
   struct lower *l = s->l;
+  struct logic t;
   select_inst(l, i);
+  if (select_is_logic(l, i) && logic_find(l, i, &t)) {
+    for (uint32_t k = 0; k < t.count; k++) mark_wanted(s, t.leaves[k]);
+    return;
+  }
   int product = select_product(l, i), compared = select_compared(l, i);
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value v = select_operand(l, i, k);
@@ -566,6 +608,8 @@ bool select_function(struct lower *l) {
   l->selection = arena_alloc(&l->function_arena, f->insts.count * sizeof *l->selection);
   s.stack = arena_alloc(&l->function_arena, f->insts.count * sizeof *s.stack);
   if (!l->selection || !s.stack) return false;
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) note_test(l, function_inst(f, i));
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);

@@ -21,6 +21,8 @@
  *   one shifted to the other half        joins the two
  *   and, or of a comparison and another   `folded` bit of the comparison, which is not wanted: setp
  *   predicate, also as selects           joins the two
+ *   bitwise operations on at most three  bit 15 of `folded` of the last one; the others are not
+ *   i32 in all                           wanted: lop3
  *   extended load of 8 or 16 bits, or    `coalesced_with` of the load is the zext or sext: the
  *                                        access extends
  *   insertvalue into a dying aggregate   `coalesced_with` is the aggregate: changed in place
@@ -38,8 +40,9 @@ struct selection {
   uint32_t coalesced_with; /* the instruction in whose registers the result is; 0: in its own */
   uint32_t address; /* of a pointer: 1 + its address in lower.addresses; 0: not decided yet */
   uint16_t folded; /* bit k: this instruction computes operand k itself, from that one's operands */
-  bool wanted;     /* emitted, with a result in registers */
-  bool is_shared;  /* the registers hold other values at other times */
+  bool wanted : 1; /* emitted, with a result in registers */
+  bool is_shared : 1; /* the registers hold other values at other times */
+  bool is_tested : 1; /* compared with 0 */
 };
 
 /* base + offset; where `in_frame`, base is an alloca with a fixed place. */
@@ -82,6 +85,10 @@ struct select_field {
   uint32_t first, bits;
 };
 bool select_is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field);
+/* Whether the instruction is one that cuts a field of bits out, if nothing else is decided. */
+bool select_may_be_field(const struct lower *l, const struct nvm_inst *i);
+/* Whether i is the last of several operations that one lop3 computes. */
+bool select_is_logic(const struct lower *l, const struct nvm_inst *i);
 /* The operand that is a product to be fused with this sum; -1: none. */
 int select_product(const struct lower *l, const struct nvm_inst *i);
 /* The zext or sext whose registers a load writes, extended; 0: none. */
