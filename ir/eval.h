@@ -15,12 +15,14 @@ struct eval_lane {
   bool poison;
 };
 
-/* The low `bits` (0..128) set. */
+/* The low `bits` set; all of 128 or more. */
 static inline nvm_u128 eval_mask(uint32_t bits) {
   return bits >= 128 ? ~(nvm_u128)0 : ((nvm_u128)1 << bits) - 1;
 }
-/* The low `bits` (1..128) of v as a signed number. */
+/* The low `bits` (1 or more) of v as a signed number. Of more than 128 bits, which only 0, undef and
+ * poison have, v itself. */
 static inline nvm_i128 eval_signed(nvm_u128 v, uint32_t bits) {
+  if (bits > 128) return (nvm_i128)v;
   nvm_u128 sign = (nvm_u128)1 << (bits - 1);
   v &= eval_mask(bits);
   return (nvm_i128)((v ^ sign) - sign);
