@@ -17,6 +17,14 @@
  * of an earlier instruction of the stretch can serve all of them. Values that are read from
  * other registers count only until the next write of such a register.
  * Instructions of inline assembly stay, whether volatile or not.
+ *
+ * A copy to a register of several definitions goes if it alone reads what it copies and that can be
+ * written there directly.
+ *
+ *     mov.b32   {%rs3, %rs4}, %r1;         mov.b32   {%rs1, %rs2}, %r1;
+ *     mov.b16   %rs1, %rs3;          →
+ *     mov.b16   %rs2, %rs4;
+ *
  * Linear; the table forgets on collisions. */
 #include "codegen/part.h"
 #include "codegen/select.h"
@@ -305,6 +313,66 @@ static void remove_unread(struct reuser *u) {
   u->pf->entries.count = count - kept;
 }
 
+/* --- copies to registers of several definitions ----------------------------------------------- */
+
+static bool is_in(const struct reuser *u, struct ptx_operand *o, struct ptx_reg r) {
+  uint32_t count;
+  struct ptx_operand *at = members(u, o, &count);
+  for (uint32_t k = 0; k < count; k++)
+    if (is_group(&at[k]) ? is_in(u, &at[k], r) : is_register(&at[k]) && at[k].reg.bits == r.bits)
+      return true;
+  return false;
+}
+
+/* Whether a copy to r may be made before e instead of after it. */
+static bool may_pass(const struct reuser *u, const struct ptx_entry *e, struct ptx_reg r) {
+  if (e->kind != PTX_INST || e->guard.bits == r.bits) return false;
+  if (!has_no_effect(u->pf, e) && e->op != PTX_LD && e->op != PTX_ST) return false;
+  for (uint32_t k = 0; k < e->operand_count; k++)
+    if (is_in(u, operand_at(u, e, k), r)) return false;
+  return true;
+}
+
+/* The register of e's result `from`, if e is its definition. */
+static struct ptx_reg *result_of(const struct reuser *u, const struct ptx_entry *e,
+                                 struct ptx_reg from) {
+  uint32_t count;
+  if (e->kind != PTX_INST || e->is_inline || !ptx_reg_is_none(e->guard) || !writes_first(u, e))
+    return NULL;
+  struct ptx_operand *to = members(u, operand_at(u, e, 0), &count);
+  for (uint32_t k = 0; k < count; k++)
+    if (to[k].kind == PTX_OPERAND_REG && to[k].reg.bits == from.bits) return &to[k].reg;
+  return NULL;
+}
+
+/* Whether the copy n is not needed any more, since the definition of what only it reads, at most
+ * LOOK_BACK entries before, now writes its register. */
+static bool writes_directly(struct reuser *u, uint32_t n) {
+  enum { LOOK_BACK = 12 };
+  struct ptx_entry *entries = u->pf->entries.data, *e = &entries[n];
+  if (e->kind != PTX_INST || e->is_inline || !ptx_reg_is_none(e->guard) || e->operand_count != 2 ||
+      !is_copy(u, e) || facts_of(u, operand_at(u, e, 1)->reg)->reads != 1)
+    return false;
+  struct ptx_reg to = operand_at(u, e, 0)->reg, from = operand_at(u, e, 1)->reg;
+  for (uint32_t k = n; k-- > 0 && n - k <= LOOK_BACK;) {
+    struct ptx_reg *result = result_of(u, &entries[k], from);
+    if (result && is_in(u, operand_at(u, &entries[k], 0), to)) return false;
+    if (result) *result = to;
+    if (result || !may_pass(u, &entries[k], to)) return result != NULL;
+  }
+  return false;
+}
+
+static void remove_copies(struct reuser *u) {
+  struct ptx_entry *entries = u->pf->entries.data;
+  uint32_t kept = 0;
+  for (uint32_t n = 0; n < u->pf->entries.count; n++) {
+    entries[kept] = entries[n];
+    kept += !writes_directly(u, kept);
+  }
+  u->pf->entries.count = kept;
+}
+
 /* --- */
 
 /* Whether text names registers, or inline assembly may jump back. */
@@ -336,4 +404,5 @@ void reuse_values(struct lower *l, uint32_t first_wide) {
   for (uint32_t n = 0; n < count; n++)
     if (entries[n].kind == PTX_INST) read_entry(&u, &entries[n]);
   remove_unread(&u);
+  remove_copies(&u);
 }

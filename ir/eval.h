@@ -19,8 +19,8 @@ struct eval_lane {
 static inline nvm_u128 eval_mask(uint32_t bits) {
   return bits >= 128 ? ~(nvm_u128)0 : ((nvm_u128)1 << bits) - 1;
 }
-/* The low `bits` (1 or more) of v as a signed number. Of more than 128 bits, which only 0, undef and
- * poison have, v itself. */
+/* The low `bits` (1 or more) of v as a signed number; v itself if they are more than 128, which 0,
+ * undef and poison can have. */
 static inline nvm_i128 eval_signed(nvm_u128 v, uint32_t bits) {
   if (bits > 128) return (nvm_i128)v;
   nvm_u128 sign = (nvm_u128)1 << (bits - 1);
