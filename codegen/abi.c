@@ -148,7 +148,7 @@ static struct passing pass_byval(struct lower *l, const struct abi *abi, uint32_
   uint32_t written = attr_align_bytes(abi_attr(l, abi, i, ATTR_ALIGN));
   struct passing p = pass_bytes(l, pointee, 0);
   uint32_t more = written_align(l, abi, i);
-  if (p.bytes > LOCAL_BYTES) {
+  if (p.bytes > LOCAL_BYTES && !is_kernel(l, abi)) {
     report_refuse(l, "a byval parameter of more than 512 KiB", "a thread has no more local memory");
     return (struct passing){PASS_NOTHING, 0, 1, true, TYPE_I8, 1};
   }

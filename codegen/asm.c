@@ -1,8 +1,9 @@
 /* Calls of inline assembly. Constraints give the register class of each operand
  * (ir/asm_constraint.h).
  *
- * Values are copied into registers of these classes before the text and out of them after it. Every
- * output has a register of its own, so early clobbers need no special case. If the text can be
+ * Values are copied into registers of these classes before the text and out of them after it. An
+ * output has a register of its own, but for texts of one instruction (asm_is_single), so early
+ * clobbers need no special case. If the text can be
  * parsed as PTX, the checker and the simulator see its instructions; else it is copied. An input
  * that it writes, against the rules, is a copy of the value, as LLVM and nvcc make it. */
 #include "codegen/inst.h"
@@ -88,13 +89,29 @@ uint32_t *asm_ties(struct lower *l, const struct nvm_inst *i) {
   return ties;
 }
 
-bool asm_is_single(const struct lower *l, const struct nvm_inst *i) {
-  const struct constant_info *assembly = constant_info(&l->module->constants, call_callee(l->f, i));
-  struct nvm_text text = module_text(l->module, assembly->str);
-  const char *end = memchr(text.bytes, ';', text.length);
-  if (!end) return false;
-  for (end++; end < text.bytes + text.length; end++)
-    if (*end == 0 || !strchr(" \t\r\n}", *end)) return false;
+/* Whether the text is `op $0, …;`, perhaps in braces: what it writes is the first operand. */
+static bool writes_output_alone(struct nvm_text text) {
+  static const char blanks[] = " \t\r\n";
+  const char *at = text.bytes, *end = at + text.length;
+  while (at < end && (*at == '{' || (*at && strchr(blanks, *at)))) at++;
+  while (at < end && *at && strchr("abcdefghijklmnopqrstuvwxyz0123456789_.:", *at)) at++;
+  while (at < end && *at && strchr(blanks, *at)) at++;
+  if (end - at < 3 || memcmp(at, "$0,", 3) != 0) return false;
+  at = memchr(at, ';', (size_t)(end - at));
+  if (!at) return false;
+  for (at++; at < end; at++)
+    if (*at != '}' && !(*at && strchr(blanks, *at))) return false;
+  return true;
+}
+
+bool asm_is_single(struct lower *l, const struct nvm_inst *i) {
+  struct asm_call c = {.l = l, .inst = i};
+  c.assembly = constant_info(&l->module->constants, call_callee(l->f, i));
+  if (!writes_output_alone(module_text(l->module, c.assembly->str)) || !read_constraints(&c) ||
+      c.constraints.results != 1 || c.constraints.of[0].indirect)
+    return false;
+  for (uint32_t n = 0; n < c.count; n++)
+    if (c.constraints.of[n].is_tied || c.constraints.of[n].letter == 'C') return false;
   return true;
 }
 
@@ -326,7 +343,7 @@ static bool contains(const struct lower *l, const struct ptx_operand *o, struct 
   return found;
 }
 
-/* Whether an output has the register: coalescing gave it to an input, too (asm_is_single). */
+/* Whether r is also an output's register, shared by coalescing (asm_is_single). */
 static bool is_output(const struct asm_call *c, struct ptx_reg r) {
   for (uint32_t n = 0; n < c->count; n++)
     if (c->constraints.of[n].output && contains(c->l, &c->operands[n].operand, r)) return true;

@@ -22,7 +22,8 @@ bool asm_is_callee(const struct lower *l, struct nvm_value callee);
 /* For each result of a call of inline assembly the argument that is tied to it, or UINT32_MAX; in
  * the function arena. NULL: the constraints are wrong, or there is no memory. */
 uint32_t *asm_ties(struct lower *l, const struct nvm_inst *i);
-/* Whether the text of a call of inline assembly is one instruction: it reads before it writes. */
-bool asm_is_single(const struct lower *l, const struct nvm_inst *i);
+/* Whether a call of inline assembly is one instruction that writes only its result, without tied
+ * operands: it reads before it writes. */
+bool asm_is_single(struct lower *l, const struct nvm_inst *i);
 
 #endif

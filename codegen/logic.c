@@ -1,12 +1,12 @@
 /* Trees of bitwise operations that one lop3 computes.
  *
- *     (a ^ b) & ~c                            lop3.b32 d, a, b, c, 0x28
+ *     (a ^ b) & ~c                            lop3.b32 d, a, b, c, 0x14
  *
  * Starts with the operands of the root and replaces one operation after the other by its own
  * operands; takes the last state with at most three values: a & b | c & (a | b) has four on the
- * way. An operation is part of the tree if only the tree reads it and it
- * is in the block of the root. The table is the result for the columns 0xf0, 0xcc and 0xaa, which
- * have all combinations of three bits. */
+ * way. An operation is part of the tree if it has exactly one use, in the tree, and is in the block
+ * of the root. The table is the result for the columns 0xf0, 0xcc and 0xaa, which have all
+ * combinations of three bits. */
 #include "codegen/logic.h"
 #include "codegen/emit.h"
 #include "codegen/select.h"
@@ -40,7 +40,7 @@ static bool expand(const struct lower *l, struct logic *t, const struct nvm_inst
                    uint32_t n) {
   const struct nvm_inst *i = value_inst(l->f, t->leaves[n]);
   if (!i || !is_operation(i) || l->f->uses.data[value_index(t->leaves[n])] != 1 ||
-      i->block.index != root->block.index || select_may_be_field(l, i))
+      i->block.index != root->block.index || select_has_pattern(l, i))
     return false;
   struct logic with = *t;
   with.leaves[n] = with.leaves[--with.count];
@@ -74,7 +74,7 @@ bool logic_find(const struct lower *l, const struct nvm_inst *root, struct logic
   enum { MAX_OPERATIONS = 8 };
   struct logic now = {.operations = 1};
   *t = now;
-  if (l->target->optimization_level == 0 || !is_operation(root) || select_may_be_field(l, root) ||
+  if (l->target->optimization_level == 0 || !is_operation(root) || select_has_pattern(l, root) ||
       !emit_has(l, PTX_LOP3, PTX_MODS(PTX_MOD_B32)))
     return false;
   for (uint32_t k = 0; k < 2; k++) add_leaf(l, &now, inst_operand(l->f, root, k));

@@ -26,7 +26,7 @@ struct compare_join {
 void float_compare_part(struct lower *l, enum fcmp_predicate pred, const struct part *p,
                         struct ptx_reg to, struct ptx_operand a, struct ptx_operand b,
                         const struct compare_join *join);
-/* Lowers an and or or with a comparison (select.h); false if it is none. */
+/* Lowers an `and`, `or` or select that is joined with a comparison (select.h); false: i is none. */
 bool int_lower_joined(struct lower *l, const struct nvm_inst *i);
 /* setp, its modifiers those of the join. */
 static inline void emit_setp(struct lower *l, const uint16_t *mods, struct ptx_reg to,

@@ -87,7 +87,7 @@ static bool is_subtracted(const struct lower *l, const struct nvm_inst *product,
   return k == 1 && const_is_int(l->module, inst_operand(l->f, product, 1), &factor);
 }
 
-/* Whether v is a left shift of an i32 by a constant, a product by a power of two. */
+/* Whether i is a left shift of an i32 by a constant, a product by a power of two. */
 static bool is_shifted(const struct lower *l, const struct nvm_inst *i) {
   enum { MAX_SHIFT = 30 };
   nvm_u128 amount;
@@ -271,11 +271,6 @@ static void select_field(struct lower *l, const struct nvm_inst *i) {
   if (is_field(l, i, &field)) selection_of(l, i)->folded = 1;
 }
 
-bool select_may_be_field(const struct lower *l, const struct nvm_inst *i) {
-  struct select_field field;
-  return (i->op == OP_AND || i->op == OP_LSHR) && is_field(l, i, &field);
-}
-
 bool select_is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field) {
   bool may_be = (i->op == OP_AND && !type_equal(i->type, TYPE_I1)) || i->op == OP_LSHR;
   return may_be && selection_of(l, i)->folded == 1 && is_field(l, i, field);
@@ -389,15 +384,27 @@ static struct nvm_value half_of(const struct lower *l, struct nvm_value v, bool 
   return is_half && value_kind(half) != VALUE_CONST ? extension : VALUE_NULL;
 }
 
-/* One mov joins two registers. Bit k of `folded`: operand k is the low half. */
-static void select_joined_halves(struct lower *l, const struct nvm_inst *i) {
+/* The low one of two halves that the `or` joins, as the bit of its operand; 0: it is none. */
+static uint16_t low_half(const struct lower *l, const struct nvm_inst *i) {
   if (l->target->optimization_level == 0 ||
       !(type_equal(i->type, TYPE_I32) || type_equal(i->type, TYPE_I64)))
-    return;
-  for (uint32_t k = 0; k < 2; k++)
+    return 0;
+  for (uint32_t k = 2; k-- > 0;)
     if (!value_is_none(half_of(l, inst_operand(l->f, i, k), false)) &&
         !value_is_none(half_of(l, inst_operand(l->f, i, 1 - k), true)))
-      selection_of(l, i)->folded = (uint16_t)(1u << k);
+      return (uint16_t)(1u << k);
+  return 0;
+}
+
+/* One mov joins two registers. */
+static void select_joined_halves(struct lower *l, const struct nvm_inst *i) {
+  selection_of(l, i)->folded = low_half(l, i);
+}
+
+bool select_has_pattern(const struct lower *l, const struct nvm_inst *i) {
+  struct select_field field;
+  return i->op == OP_OR ? low_half(l, i) != 0
+                        : (i->op == OP_AND || i->op == OP_LSHR) && is_field(l, i, &field);
 }
 
 int select_low_half(const struct lower *l, const struct nvm_inst *i) {

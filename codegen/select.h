@@ -5,8 +5,8 @@
  *   pattern                              decision
  *   result is not used                   not wanted
  *   add, fadd, fsub of a product, sub of `folded` bit of the product, which is not wanted: mad, fma
- *   a product by a constant; an i32
- *   shifted left is a product, too
+ *   a product by a constant, or an i32
+ *   shifted left by one
  *   gep index extended from 32 bits      `folded` bit of the index: mul.wide extends it
  *   gep index that is a constant times   bit 8 + k of `folded`: the step of index k includes it
  *   another value, before or after that
@@ -76,17 +76,17 @@ enum select_wide { SELECT_NOT_WIDE = 0, SELECT_WIDE_UNSIGNED = 4, SELECT_WIDE_SI
 enum select_wide select_wide_product(const struct lower *l, const struct nvm_inst *i);
 /* The operand that is the low half of an or of two joined halves; -1: it is no such or. */
 int select_low_half(const struct lower *l, const struct nvm_inst *i);
-/* The operands that an and or or of predicates joins, in its form as select, too; true: an or. */
+/* The predicates that an `and`, `or` or equivalent select joins; true: `or`. */
 bool select_predicates(const struct lower *l, const struct nvm_inst *i, uint32_t of[2]);
-/* The one of them that is a comparison, which the setp of i makes; -1: none. */
+/* The one of them that is a comparison, for i to make; -1: none. */
 int select_compared(const struct lower *l, const struct nvm_inst *i);
 /* Whether i cuts these bits out of the value that is operand 0 as it reads it. */
 struct select_field {
   uint32_t first, bits;
 };
 bool select_is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field);
-/* Whether the instruction is one that cuts a field of bits out, if nothing else is decided. */
-bool select_may_be_field(const struct lower *l, const struct nvm_inst *i);
+/* Whether i is one bfe or mov by the patterns for fields and halves. */
+bool select_has_pattern(const struct lower *l, const struct nvm_inst *i);
 /* Whether i is the last of several operations that one lop3 computes. */
 bool select_is_logic(const struct lower *l, const struct nvm_inst *i);
 /* The operand that is a product to be fused with this sum; -1: none. */

@@ -235,6 +235,30 @@ bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint3
   return count <= most;
 }
 
+cost loop_division_cost(const struct nvm_function *f, const struct nvm_target *target,
+                        const struct nvm_inst *i) {
+  static const uint8_t scalars[TY_KIND_COUNT] = {[TY_HALF] = TGT_HALF,
+                                                 [TY_BFLOAT] = TGT_BFLOAT,
+                                                 [TY_FLOAT] = TGT_FLOAT,
+                                                 [TY_DOUBLE] = TGT_DOUBLE};
+  static const uint8_t operations[OP_COUNT] = {[OP_FDIV] = TGT_OPERATION_DIVIDE,
+                                               [OP_UDIV] = TGT_OPERATION_DIVIDE,
+                                               [OP_SDIV] = TGT_OPERATION_DIVIDE_SIGNED,
+                                               [OP_UREM] = TGT_OPERATION_REMAINDER,
+                                               [OP_SREM] = TGT_OPERATION_REMAINDER_SIGNED};
+  const struct nvm_module *m = f->module;
+  bool is_float = i->op == OP_FDIV;
+  uint8_t operation = operations[i->op];
+  if (operation == 0 || (!is_float && value_kind(inst_operand(f, i, 1)) == VALUE_CONST)) return 0;
+  if (is_float && (i->flags & INST_AFN)) operation = TGT_OPERATION_DIVIDE_APPROX;
+  struct nvm_type scalar = type_scalar(&m->types, i->type);
+  uint64_t bits = layout_bits(&m->layout, &m->types, scalar);
+  struct cost_type type = {(enum tgt_scalar)scalars[type_kind(&m->types, scalar)], (uint16_t)bits,
+                           1};
+  return bits <= 128 ? cost_arithmetic(target, (enum tgt_operation_index)operation, type, COST_SIZE)
+                     : 0;
+}
+
 /* Whether all predecessors of the exit blocks are in the loop. */
 static bool has_dedicated_exits(const struct loop_nest *nest, uint32_t n) {
   const struct dominance *d = &nest->d;

@@ -4,6 +4,7 @@
 
 #include "analysis/loops.h"
 #include "opt/pass.h"
+#include "target/cost.h"
 
 struct loop_nest {
   struct dominance d;
@@ -54,6 +55,10 @@ bool loop_copy_exits(const struct loop_copy *c, struct nvm_function *f,
 void loop_replace_incoming(struct nvm_function *f, struct nvm_inst_id phi, struct nvm_block old,
                            struct nvm_value v, struct nvm_block from);
 
+/* The machine instructions that a division becomes; 0: i is none, or becomes a product, as that of
+ * an integer by a constant. */
+cost loop_division_cost(const struct nvm_function *f, const struct nvm_target *target,
+                        const struct nvm_inst *i);
 /* Whether the loop can be copied: no scope declarations, no noduplicate calls, at most `most`
  * instructions that cost something (*size). *convergent: it has a convergent operation. */
 bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint32_t n,

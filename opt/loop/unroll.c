@@ -52,7 +52,6 @@ enum {
   MAX_GAIN = 2,    /* times MAX_FULL if so many instructions become constants */
   MANY_LEFT = 250, /* instructions: fewer are unrolled fully even if a factor saves as much */
   EXACT_FACTOR = 8,
-  DIVISION_WORK = 12, /* of a division by a variable, if the loop remains (target/nvptx.def: f32) */
   RUNTIME_FACTOR = 4, /* as many loads in flight, and registers for them */
   FEW_ITERATIONS = 8, /* do not pay for a remainder */
   MAX_ROUNDS = 4,
@@ -145,18 +144,13 @@ static uint64_t left_by_factor(const struct unroller *u, uint32_t n) {
   return left > test ? left - test : 0;
 }
 
-static bool is_division(enum op op) {
-  return op == OP_FDIV || op == OP_UDIV || op == OP_SDIV || op == OP_UREM || op == OP_SREM;
-}
-
-/* Machine instructions of the divisions of an iteration, except one each. */
+/* Machine instructions of an iteration's divisions beyond the one each that `work` counts. */
 static uint64_t division_work(const struct unroller *u) {
   uint64_t work = 0;
   for (uint32_t k = 0; k < u->loop->block_count; k++)
     FOR_EACH_INST (u->f, u->blocks[k], i) {
-      const struct nvm_inst *inst = function_inst(u->f, i);
-      if (is_division((enum op)inst->op) && value_kind(inst_operand(u->f, inst, 1)) != VALUE_CONST)
-        work += DIVISION_WORK - 1;
+      cost c = loop_division_cost(u->f, u->env->target, function_inst(u->f, i));
+      if (c > 1) work += (uint64_t)(c < MAX_PARTIAL ? c : MAX_PARTIAL) - 1;
     }
   return work;
 }

@@ -110,11 +110,12 @@ struct nvm_value combine_count_of_bits(struct combiner *k, struct nvm_inst_id ro
 
 /* --- Counters --- */
 
+enum { MAX_CHAIN = 4 }; /* sums and shifts */
+
 /* Whether v is a sum or left shift of a counter whose step changes none of the low bits in `mask`:
  * its phi, and the operand of the phi at the start. */
 static bool keeps_low_bits(const struct combiner *k, struct nvm_value v, uint64_t mask,
                            struct nvm_value *phi, uint32_t *start) {
-  enum { MAX_CHAIN = 4 };
   const struct nvm_inst *i = NULL, *step;
   nvm_u128 by;
   for (uint32_t n = 0; value_kind(v) == VALUE_INST && n < MAX_CHAIN; n++) {
@@ -131,6 +132,17 @@ static bool keeps_low_bits(const struct combiner *k, struct nvm_value v, uint64_
         const_is_int(k->m, inst_operand(k->f, step, 1), &by))
       return ((uint64_t)by & mask) == 0;
   return false;
+}
+
+/* Whether the chain of v leads back to the phi, as a start does in unreachable cycles only. */
+static bool comes_from(const struct combiner *k, struct nvm_value v, struct nvm_value phi) {
+  for (uint32_t n = 0; n < MAX_CHAIN && value_kind(v) == VALUE_INST; n++) {
+    const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
+    if (value_equal(v, phi)) return true;
+    if (i->op != OP_ADD && i->op != OP_SHL) return false;
+    v = inst_operand(k->f, i, 0);
+  }
+  return value_kind(v) == VALUE_INST;
 }
 
 /* v with `start` in place of the phi, before `at`. */
@@ -156,6 +168,7 @@ struct nvm_value combine_mask_of_counter(struct combiner *k, struct nvm_inst_id 
   uint64_t low = known_bits_mask(evalint_log2((uint64_t)mask) + 1);
   if (!keeps_low_bits(k, operands[0], low, &phi, &start)) return VALUE_NULL;
   i = function_inst(k->f, (struct nvm_inst_id){value_index(phi)});
+  if (comes_from(k, inst_operand(k->f, i, start), phi)) return VALUE_NULL;
   struct nvm_block before = {value_index(inst_operand(k->f, i, start + 1))};
   struct nvm_inst_id at = block_terminator(k->f, before);
   operands[0] = at_start(k, at, operands[0], phi, inst_operand(k->f, i, start));

@@ -571,7 +571,8 @@ static bool is_shared_by_threads(const struct vector_loop *v) {
 /* Whether a candidate saves enough. With vectors a large body must halve the time by default: the
  * loops around the main one, for the first and last iterations and for buffers of other alignments,
  * are about twice its code. A small body must save an eighth; if it lowers occupancy, a quarter, as
- * costs assume half of the warps, which is not true of every launch. Interleaving alone gains only
+ * costs assume half of the warps, which is not true of every launch. If the user asks for vectors,
+ * only occupancy counts. Interleaving alone gains only
  * what unrolling and an assembler cannot: loads move before stores of earlier iterations; after its
  * checks it takes many iterations to gain it. */
 static bool saves_enough(const struct vector_loop *v, const struct vector_cost *price,
@@ -580,6 +581,8 @@ static bool saves_enough(const struct vector_loop *v, const struct vector_cost *
       register_warps(v, price->registers) < register_warps(v, scalar->registers);
   if (factor > 1) {
     cost percent = vl_knob(v, KNOB_VECTORIZER_MIN_SAVING);
+    bool wanted = v->hints.force == FORCE_ENABLED || vl_requested_width(v) > 1;
+    if (wanted) return !lowers_occupancy || all < scalar->per_iteration / 4 * 3;
     if (v->body_count <= SMALL_BODY) percent /= lowers_occupancy ? 2 : 4;
     return all <= scalar->per_iteration / 100 * (100 - percent);
   }

@@ -101,7 +101,7 @@ void vreport_choice(const struct vector_loop *v) {
            candidate_name(v, next, &name), (int64_t)next->all,
            !next->steps        ? ""
            : next->factor == 1 ? ", not enough below the unrolled loop"
-                               : ", which saves too little");
+                               : ", saves too little");
 }
 
 void vreport_occupancy(const struct vector_loop *v, uint32_t warps, uint32_t scalar_warps) {
