@@ -23,7 +23,7 @@ enum {
   BYTES_PARTED = 2,   /* moves per two bytes: between a word and a pair */
   SMALL_BODY = 14,    /* instructions whose copies hardly count */
   MAX_REMAINDER = 64, /* instructions of a loop that gets a remainder stage */
-  MAX_INTERLEAVED = 75, /* instructions interleaved without vectors: as many as loop-unroll makes */
+  MAX_INTERLEAVED = 50, /* instructions interleaved without vectors: as many as loop-unroll makes */
 };
 
 struct cost_type vcost_type(const struct nvm_module *m, struct nvm_type type, uint32_t lanes) {

@@ -25,8 +25,9 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "runtime-tests", "peers"))
 import check_kernels  # noqa: E402  (modules_of, build_program)
 
-TEXTS = {"shfl.sync": r"^\s*(?:@\S+\s+)?shfl\.sync", "call": r"^\s*(?:@\S+\s+)?call\b", "cvt": r"^\s*(?:@\S+\s+)?cvt\.",
-         "bra.uni": r"^\s*bra\.uni"}
+# At the start of a line, or of a block in braces, as inline assembly has it.
+TEXTS = {name: r"^\s*(?:\{\s*)?(?:@\S+\s+)?" + name + after for name, after in
+         (("shfl.sync", r"\b"), ("call", r"\b"), ("cvt", r"\."), ("bra.uni", r"\b"))}
 PEERS = {"clang": "clang -O3", "libnvvm": "libNVVM -opt=3"}
 
 
