@@ -572,8 +572,9 @@ static bool is_shared_by_threads(const struct vector_loop *v) {
  * loops around the main one, for the first and last iterations and for buffers of other alignments,
  * are about twice its code. A small body must save an eighth; if it lowers occupancy, a quarter, as
  * costs assume half of the warps, which is not true of every launch. If the user asks for vectors,
- * only occupancy counts. Interleaving alone gains only what unrolling and an assembler cannot: loads
- * move before stores of earlier iterations; after its checks it takes many iterations to gain it. */
+ * only occupancy counts. Interleaving alone gains only what unrolling and an assembler cannot:
+ * loads move before stores of earlier iterations; after its checks it takes many iterations to gain
+ * it. */
 static bool saves_enough(const struct vector_loop *v, const struct vector_cost *price,
                          uint32_t factor, cost all, const struct vector_cost *scalar) {
   bool lowers_occupancy =
