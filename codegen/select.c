@@ -302,8 +302,10 @@ static void note_test(struct lower *l, const struct nvm_inst *comparison) {
     l->selection[value_index(v)].is_tested = true;
 }
 
+/* Of other ops, such as getelementptr, the bit is that of an operand. */
 bool select_is_logic(const struct lower *l, const struct nvm_inst *i) {
-  return selection_of(l, i)->folded == LOGIC;
+  return (i->op == OP_AND || i->op == OP_OR || i->op == OP_XOR) &&
+         selection_of(l, i)->folded == LOGIC;
 }
 
 /* --- comparisons that setp joins with a predicate --------------------------------------------- */

@@ -693,23 +693,20 @@ def step_prove_passes():
 
 def step_math():
     """errors of mathlib/ against MPFR: 100,000 points a function and special values, by clang's native build; half, bfloat: all values"""
-    status, output = run_program([sys.executable, "runtime-tests/math/measure.py", "--check"], 600)
-    narrow, narrow_output = run_program([sys.executable, "runtime-tests/math/narrow.py"], 300)
-    count = Count(failed=1)
-    narrow_numbers = re.search(r"(\d+) passed, (\d+) failed", narrow_output)
-    if narrow_numbers:
-        count = Count(int(narrow_numbers[1]), int(narrow_numbers[2]))
-    if narrow != 0:
-        print(narrow_output[-6000:])
-    if output.startswith("skipped"):
-        print(f"   {output.strip()}")
-        return Count(count.passed, count.failed, skipped=1)
-    numbers = re.search(r"math: (\d+) passed, (\d+) failed", output)
-    if status != 0 or not numbers:
-        print(output[-6000:])
-    if not numbers:
-        return Count(count.passed, count.failed + 1)
-    return Count(count.passed + int(numbers[1]), count.failed + int(numbers[2]))
+    if not make("default", "all"):
+        return Count(failed=1)
+    count = Count()
+    for script, *arguments in (("measure.py", "--check"), ("narrow.py",)):
+        status, output = run_program([sys.executable, f"runtime-tests/math/{script}", *arguments], 600)
+        if output.startswith("skipped"):
+            print(f"   {output.strip()}")
+            count += Count(skipped=1)
+            continue
+        numbers = re.search(r"(\d+) passed, (\d+) failed", output)
+        if status != 0 or not numbers:
+            print(output[-6000:])
+        count += Count(int(numbers[1]), int(numbers[2])) if numbers else Count(failed=1)
+    return count
 
 
 STEPS = {
