@@ -74,12 +74,11 @@ function priceSummary(prices) {
   if (!winner) return make("p", null, "No factor was chosen.");
   const others = prices.rows.filter((row) => row !== winner && row.perIteration >= 0);
   const scalar = others.find((row) => row.vf === 1 && row.uf === 1);
-  const tie = others.find((row) => row.perIteration === winner.perIteration);
   const gain = scalar && winner.perIteration ? (scalar.perIteration / winner.perIteration).toFixed(1) : "";
   return make("p", { class: "why" },
     `Factor ${winner.vf} with interleave count ${winner.uf}: ${winner.perIteration} issue slots per iteration` +
     (gain ? `, ${gain} times fewer than the scalar loop's ${scalar.perIteration}` : "") +
-    (tie ? `; factor ${tie.vf} with interleave count ${tie.uf} costs the same, and of equal costs the larger factor is chosen` : nextBest(others)) + "." + boundSentence(winner, scalar));
+    comparison(winner, others) + "." + boundSentence(winner, scalar));
 }
 
 /* What an iteration of the winner and of the scalar loop consists of. */
@@ -96,9 +95,14 @@ const PRICE_MEANING = "The larger of issue slots and latency is the time of one 
   "iterations left to the scalar loop. Unless a factor is requested, the largest one fills the widest access with the smallest elements: " +
   "16 bytes, or 32 bytes of global memory on sm_100 and later.";
 
-function nextBest(others) {
+function comparison(winner, others) {
+  const name = (row) => `; factor ${row.vf} with interleave count ${row.uf}`;
+  const tie = others.find((row) => row.perIteration === winner.perIteration);
   const next = others.reduce((best, row) => (!best || row.perIteration < best.perIteration ? row : best), null);
-  return next ? `; next is factor ${next.vf} with interleave count ${next.uf} at ${next.perIteration}` : "";
+  const cheaper = others.some((row) => row.perIteration < winner.perIteration && row.vf === winner.vf && row.uf > winner.uf && !row.rest);
+  if (cheaper) return `${name(next)} at ${next.perIteration} takes more code and saves less than an eighth`;
+  if (tie) return `${name(tie)} costs the same, and of equal costs the larger factor is chosen`;
+  return next ? `; next is${name(next).slice(1)} at ${next.perIteration}` : "";
 }
 
 function priceTable(prices) {

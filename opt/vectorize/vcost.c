@@ -594,30 +594,51 @@ static bool saves_enough(const struct vector_loop *v, const struct vector_cost *
          all < 900 * (issue > wait ? issue : wait);
 }
 
+/* Prices one factor and interleave count, and records it. */
+static struct vector_candidate try_count(struct vector_loop *v, const struct vplan *p,
+                                         uint32_t factor, uint32_t count, const struct choice *c) {
+  v->factor = factor, v->interleave = count;
+  choose_peeling(v);
+  struct vector_candidate tried = {factor, count, cost_of_plan(v, p, factor, count), 0, 0, true};
+  tried.all = overall(v, &tried.price, &c->scalar, factor * count);
+  if (tried.price.body < COST_MAX)
+    tried.steps = !saves_enough(v, &tried.price, factor, tried.all, &c->scalar);
+  add_candidate(v, tried);
+  return tried;
+}
+
 /* Tries one factor; keeps it if it is the best so far and saves enough. If it does not, tries lower
  * interleave counts. */
 static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t factor, bool forced,
                        struct choice *c) {
-  uint32_t old_factor = v->factor, old_count = v->interleave;
-  struct vector_cost price;
-  cost all = 0;
-  bool pays = false;
-  for (uint32_t count = first_count(v, p, factor), again = true; again; count /= again ? 2 : 1) {
-    if (count * factor == 1) break;
-    v->factor = factor, v->interleave = count;
-    choose_peeling(v);
-    price = cost_of_plan(v, p, factor, count);
-    all = overall(v, &price, &c->scalar, factor * count);
-    pays = price.body < COST_MAX && saves_enough(v, &price, factor, all, &c->scalar);
-    add_candidate(v, (struct vector_candidate){factor, count, price, 0, all, !pays});
-    again = !pays && count > 1 && vl_requested_count(v) <= 0 && !(forced && factor == 1);
+  uint32_t old_factor = v->factor, old_count = v->interleave, count = first_count(v, p, factor);
+  if (factor * count == 1) return;
+  bool fixed = vl_requested_count(v) > 0 || (forced && factor == 1);
+  struct vector_candidate tried = try_count(v, p, factor, count, c);
+  while (tried.steps && !fixed && tried.count > 1 && factor * tried.count > 2)
+    tried = try_count(v, p, factor, tried.count / 2, c);
+  bool best = tried.all < c->best || (tried.all == c->best && factor > old_factor);
+  if ((best && !tried.steps) || (forced && tried.price.body < COST_MAX))
+    c->best = tried.all, c->price = tried.price;
+  else v->factor = old_factor, v->interleave = old_count;
+}
+
+/* Halves the interleave count of the best vectorized loop as long as it takes at most an eighth
+ * more time than with the first count, and still saves enough. Interleaving takes code and
+ * registers; other warps hide most of the latency that it hides. Counts and maximum counts of the
+ * user are kept. */
+static void lower_count(struct vector_loop *v, const struct vplan *p, struct choice *c) {
+  enum { LITTLE = 8 };
+  if (v->factor == 1 || vl_requested_count(v) > 0 || vl_knob(v, KNOB_AGGRESSIVE_INTERLEAVE) ||
+      vl_knob(v, KNOB_FORCE_TARGET_MAX_VECTOR_INTERLEAVE))
+    return;
+  uint32_t count = v->interleave;
+  while (count > 1) {
+    struct vector_candidate lower = try_count(v, p, v->factor, count / 2, c);
+    if (lower.steps || lower.all > cost_add(c->best, c->best / LITTLE)) break;
+    count /= 2, c->price = lower.price;
   }
-  if ((pays && (all < c->best || (all == c->best && factor > old_factor))) ||
-      (forced && price.body < COST_MAX)) {
-    c->best = all, c->price = price;
-  } else {
-    v->factor = old_factor, v->interleave = old_count;
-  }
+  v->interleave = count;
 }
 
 static void report_occupancy(const struct vector_loop *v, const struct choice *c) {
@@ -650,6 +671,7 @@ enum vector_refusal vcost_choose(struct vector_loop *v, const struct vplan *p) {
       forced = false;
     }
   }
+  lower_count(v, p, &c);
   if (v->factor == 1)
     try_factor(v, p, 1, vl_requested_count(v) > 1 || vl_knob(v, KNOB_AGGRESSIVE_INTERLEAVE), &c);
   vreport_choice(v);

@@ -91,10 +91,13 @@ void vreport_choice(const struct vector_loop *v) {
   for (uint32_t k = 0; k < v->candidates.count; k++)
     if (is_choice(v, &v->candidates.data[k])) chosen = &v->candidates.data[k];
   if (!remark_enabled(v->env) || !chosen) return;
-  bool cheapest = !next || next->steps || chosen->all <= next->all;
+  const char *why = !next || next->steps || chosen->all <= next->all ? "cheapest"
+                    : next->factor * next->count == 1
+                        ? "requested"
+                        : "chosen for less code, at most an eighth slower";
   remark(v->env, REMARK_ANALYSIS, v->f, loop_place(v), "VectorizationChoice",
          "%(Choice)t is %s: %(Cost)M issue slots per iteration", candidate_name(v, chosen, &name),
-         cheapest ? "cheapest" : "requested", (int64_t)chosen->all);
+         why, (int64_t)chosen->all);
   if (next)
     remark(v->env, REMARK_ANALYSIS, v->f, loop_place(v), "VectorizationRunnerUp",
            "%(Choice)t is next: %(Cost)M issue slots per iteration%s",

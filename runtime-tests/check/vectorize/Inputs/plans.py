@@ -4,7 +4,7 @@
     plans.py --update CLANG  writes table.nvir: what that clang makes of the loops, unoptimized
 
 For each vector loop of a final plan, the costs of the recipes must add up to its cost; that of the chosen factor must be
-the number in the remark, and the cheapest. Each factor's slots per iteration must follow from its row of the table by the formula that
+the number in the remark, and be the cheapest, with a lower interleave count if that costs at most an eighth more. Each factor's slots per iteration must follow from its row of the table by the formula that
 docs/vectorizer.md gives, and be the remark's. Blocks and edges of the plan must be those of the IR."""
 import os
 import re
@@ -77,7 +77,7 @@ def check_table(costs, said, complain):
     trips = int(re.match(r"Costs for (\d+) iterations", costs)[1])
     rows = re.findall(r"^VF=(\d+),UF=(\d+): issue slots (\d+), latency (\d+), memory instructions (\d+), registers (\d+), "
                       r"resident warps (\d+), checks (\d+): (\d+)\.(\d{3}) issue slots per iteration( \(.*\))?$", costs, re.M)
-    scalar, chosen, best = None, [], None
+    scalar, chosen, priced = None, [], {}
     if len(rows) != len(said):
         complain(f"{len(rows)} rows, {len(said)} remarks")
     for row, remark in zip(rows, said):
@@ -95,11 +95,28 @@ def check_table(costs, said, complain):
             if int(remark[key]) != value:
                 complain(f"VF={factor},UF={count}: {key} is {value}, the remark's {remark[key]}")
         chosen += [(factor, count, body, memory)] if row[10] == " (chosen)" else []
-        if "saves too little" not in row[10] and (best is None or (expected, -factor) < best[0]):
-            best = (expected, -factor), (factor, count, body, memory)
-    if chosen != [best[1]]:
-        complain(f"chosen is {chosen}, cheapest {best}")
+        if (factor, count) in priced:
+            complain(f"VF={factor},UF={count}: two rows")
+        priced[factor, count] = expected, "saves too little" not in row[10], (factor, count, body, memory)
+    best = expected_choice(priced, complain)
+    if chosen != [best]:
+        complain(f"chosen is {chosen}, expected {best}")
     return chosen
+
+
+def expected_choice(priced, complain):
+    """The cheapest candidate, its interleave count halved as long as that costs at most an eighth more than the cheapest and saves enough."""
+    factor, count = min((c for c in priced if priced[c][1]), key=lambda c: (priced[c][0], -c[0]))
+    cheapest = priced[factor, count][0]
+    while factor > 1 and count > 1:
+        if (factor, count // 2) not in priced:
+            complain(f"VF={factor},UF={count // 2} is not priced")
+            break
+        cost, enough, _ = priced[factor, count // 2]
+        if not enough or cost > cheapest + cheapest // 8:
+            break
+        count //= 2
+    return priced[factor, count][2]
 
 
 def edges_of_plan(plan):
