@@ -231,7 +231,8 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
     return (struct plan){UNROLL_EXACT, factor, true, NULL, false};
   bool cheap = hinted || !(c.divisor & (c.divisor - 1));
   if (convergent)
-    return kept_rolled("operations on several threads permit no loop for remaining iterations", !hinted);
+    return kept_rolled("operations on several threads permit no loop for remaining iterations",
+                       !hinted);
   if (!cheap || iterations <= (hinted ? factor : FEW_ITERATIONS))
     return kept_rolled("it has few iterations", !hinted);
   if (!hinted && factor > RUNTIME_FACTOR) factor = RUNTIME_FACTOR;
