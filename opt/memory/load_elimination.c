@@ -152,10 +152,41 @@ static bool is_reusable(struct load_eliminator *g, struct nvm_inst_id i, struct 
   return true;
 }
 
+/* Whether the access of i is aligned to its size, `bytes`. */
+static bool is_naturally_aligned(const struct load_eliminator *g, struct nvm_inst_id i,
+                                 uint64_t bytes) {
+  const struct nvm_module *m = g->f->module;
+  const struct nvm_inst *inst = function_inst(g->f, i);
+  if (inst->op != OP_LOAD && inst->op != OP_STORE) return false;
+  struct nvm_type type =
+      inst->op == OP_LOAD ? inst->type : value_type(g->f, inst_operand(g->f, inst, 0));
+  return layout_written_align(&m->layout, &m->types, type,
+                              memory_access_unpack(inst->aux).align_log2) %
+             bytes ==
+         0;
+}
+
+/* Whether the store x, which may alias the location, writes to it only what it holds if that is
+ * *held, or any one value, which becomes *held: both are of one size and aligned to it, hence of
+ * the same bytes or of none in common. */
+static bool stores_held_value(const struct load_eliminator *g, const struct access *x,
+                              struct memory_location l, struct nvm_value *held) {
+  struct nvm_value v = rewrite_get(g->rewrite, inst_operand_at(g->f, x->where.access, 0));
+  bool one = value_is_none(*held) || value_equal(*held, v);
+  if (!one || value_kind(v) != VALUE_INST || x->where.bytes != l.bytes ||
+      !type_equal(value_type(g->f, v), g->type) || l.bytes == 0 || l.bytes & (l.bytes - 1) ||
+      !is_naturally_aligned(g, x->where.access, l.bytes) ||
+      !is_naturally_aligned(g, g->load, l.bytes))
+    return false;
+  *held = v;
+  return true;
+}
+
 /* Searches accesses end - 1 .. first, of one block, for the location with that alias class. */
 static void search_block(struct load_eliminator *g, uint32_t first, uint32_t end,
                          struct memory_location l, uint32_t class, struct node *n) {
   const struct nvm_function *f = g->f;
+  struct nvm_value held = VALUE_NULL; /* what the location must hold for passed stores */
   n->state = UNKNOWN;
   for (uint32_t k = end; k-- > first;) {
     const struct access *x = &g->accesses.list.data[k];
@@ -171,13 +202,16 @@ static void search_block(struct load_eliminator *g, uint32_t first, uint32_t end
     if (!store && !is_reusable(g, i, l)) continue;
     if (answer == ALIAS_MUST && same_bits(g, value_type(f, v), g->type)) {
       n->value = rewrite_get(g->rewrite, v);
+      if (!value_is_none(held) && !value_equal(held, n->value)) return;
       n->source = i;
       n->state = AVAILABLE;
       return;
     }
-    if (store && !alias_is_constant(g->alias, l)) return;
+    if (store && !alias_is_constant(g->alias, l) &&
+        (answer == ALIAS_MUST || !stores_held_value(g, x, l, &held)))
+      return;
   }
-  n->state = TRANSPARENT;
+  if (value_is_none(held)) n->state = TRANSPARENT;
 }
 
 /* Searches the block of access x from x upwards. */
