@@ -21,7 +21,7 @@ enum availability { AVAILABLE, UNKNOWN, TRANSPARENT };
 struct node {
   struct nvm_block block;
   enum availability state;
-  struct alias_place place;  /* of the address at the end; if TRANSPARENT, at the start too */
+  struct alias_place *place; /* of the address at the end; if TRANSPARENT, at the start too */
   struct nvm_value value;    /* if AVAILABLE; of the load's type, or of the same size */
   struct nvm_inst_id source; /* the access that provides it; none: undef */
   struct nvm_value phi;      /* if TRANSPARENT, with several predecessors */
@@ -38,6 +38,7 @@ struct load_eliminator {
   uint32_t *node_of; /* by block: index + 1 into nodes */
   uint32_t *plain;   /* by alias class: number of plain accesses */
   struct node nodes[MAX_NODES];
+  struct alias_place places[MAX_NODES + 1]; /* translated addresses of nodes, and of one more */
   uint32_t node_count, steps;
   bool found;           /* a node is AVAILABLE */
   struct node *without; /* the UNKNOWN node, where the load can be inserted; NULL: there is none */
@@ -255,7 +256,7 @@ static void classify(struct load_eliminator *g, struct node *n) {
     n->source = (struct nvm_inst_id){0};
     n->value = const_undef(g->f->module, g->type);
   } else if (n->state == TRANSPARENT && n->block.index == g->f->entry.index) {
-    struct nvm_value base = n->place.address.base;
+    struct nvm_value base = n->place->address.base;
     n->state =
         alias_is_private(g->alias, base) && value_kind(base) == VALUE_INST ? AVAILABLE : UNKNOWN;
     n->value = const_undef(g->f->module, g->type);
@@ -265,7 +266,7 @@ static void classify(struct load_eliminator *g, struct node *n) {
 /* Adds the predecessors of `to`, at whose start the load's address is `place`. False if there are
  * too many, if a block would have two addresses, or if more than one insertion would be needed. */
 static bool add_predecessors(struct load_eliminator *g, struct nvm_block to,
-                             const struct alias_place *place, uint64_t bytes) {
+                             struct alias_place *place, uint64_t bytes) {
   const struct dominance *d = g->dominance;
   bool translates = alias_is_made_in(g->f, &place->address, to);
   g->translated[g->load.index] |= translates;
@@ -273,24 +274,29 @@ static bool add_predecessors(struct load_eliminator *g, struct nvm_block to,
     struct nvm_block from = d->predecessors[e];
     if (e > d->first_predecessor[to.index] && from.index == d->predecessors[e - 1].index)
       continue; /* a switch with several edges */
-    struct alias_place at = *place;
-    bool known = !translates || alias_translate(g->f, &at.address, to, from);
+    struct alias_place *at = place;
+    bool known = true;
+    if (translates) {
+      at = &g->places[g->node_count];
+      *at = *place;
+      known = alias_translate(g->f, &at->address, to, from);
+    }
     uint32_t seen = g->node_of[from.index];
     if (seen) {
-      if (!known || !same_address(&g->nodes[seen - 1].place.address, &at.address)) return false;
+      if (!known || !same_address(&g->nodes[seen - 1].place->address, &at->address)) return false;
       continue;
     }
     if (g->node_count == MAX_NODES) return false;
     if (translates && known)
-      at = (struct alias_place){at.address, at.address.base,
-                                alias_known_class(g->alias, &at.address), NULL};
+      *at = (struct alias_place){at->address, at->address.base,
+                                 alias_known_class(g->alias, &at->address), NULL};
     struct node *n = &g->nodes[g->node_count++];
     *n = (struct node){.block = from, .place = at, .state = UNKNOWN};
     g->node_of[from.index] = g->node_count;
-    struct memory_location l = {n->place.pointer, bytes, g->load, &n->place};
+    struct memory_location l = {at->pointer, bytes, g->load, at};
     if (known)
-      search_block(g, g->accesses.first[from.index], g->accesses.end[from.index], l, at.class, n);
-    else n->place.address.base = VALUE_NULL; /* equal to no other address */
+      search_block(g, g->accesses.first[from.index], g->accesses.end[from.index], l, at->class, n);
+    else at->address.base = VALUE_NULL; /* equal to no other address */
     classify(g, n);
     g->found |= n->state == AVAILABLE;
     if (n->state != UNKNOWN) continue;
@@ -311,9 +317,9 @@ static bool search_predecessors(struct load_eliminator *g, struct memory_locatio
   for (uint32_t k = 0; k < g->node_count; k++) {
     struct node *n = &g->nodes[k];
     if (n->state != TRANSPARENT) continue;
-    if (n->block.index == load_block.index && !same_address(&n->place.address, &l.place->address))
+    if (n->block.index == load_block.index && !same_address(&n->place->address, &l.place->address))
       return false;
-    if (!add_predecessors(g, n->block, &n->place, l.bytes)) return false;
+    if (!add_predecessors(g, n->block, n->place, l.bytes)) return false;
   }
   return g->found;
 }
