@@ -3,7 +3,7 @@
  *   load {T, U} of a variable        a load of each member, combined by insertvalue
  *   store {T, U} to a variable       a store of each member, from extractvalue or insertvalue
  *   extractvalue of insertvalue      the inserted value
- *   load of select c, &a, &b         select c, load a, load b
+ *   load of select c, &a, &b         select c, load a, load b; a store stores to both
  *
  * New instructions come before the replaced one. */
 #include <string.h>
@@ -208,70 +208,92 @@ static struct nvm_inst_id select_below(const struct splitter *s, struct nvm_valu
                                                                        : (struct nvm_inst_id){0};
 }
 
-/* The select that computes the address of a load, if both its operands point to variables. */
-static struct nvm_inst_id choice_of(const struct splitter *s, const struct nvm_inst *load,
+/* The address of a load or store. */
+static struct nvm_value address_of(const struct splitter *s, const struct nvm_inst *i) {
+  return inst_operand(s->f, i, i->op == OP_STORE);
+}
+
+static struct nvm_type accessed_type(const struct splitter *s, const struct nvm_inst *i) {
+  return i->op == OP_STORE ? value_type(s->f, inst_operand(s->f, i, 0)) : i->type;
+}
+
+/* The select that computes the address of a load or store, if both its operands point to
+ * variables. */
+static struct nvm_inst_id choice_of(const struct splitter *s, const struct nvm_inst *i,
                                     int64_t *offset) {
-  if (load->op != OP_LOAD || !effects_is_plain_access(load)) return (struct nvm_inst_id){0};
-  struct nvm_inst_id choice = select_below(s, inst_operand(s->f, load, 0), offset);
-  uint64_t align = 1;
+  if ((i->op != OP_LOAD && i->op != OP_STORE) || !effects_is_plain_access(i))
+    return (struct nvm_inst_id){0};
+  struct nvm_inst_id choice = select_below(s, address_of(s, i), offset);
+  uint64_t align = 1, bytes = sroa_size(s, accessed_type(s, i));
   for (uint32_t k = 1; k < 3 && !inst_is_none(choice); k++)
-    if (!is_in_variables(s, inst_operand_at(s->f, choice, k), *offset, sroa_size(s, load->type),
-                         &align))
+    if (!is_in_variables(s, inst_operand_at(s->f, choice, k), *offset, bytes, &align))
       return (struct nvm_inst_id){0};
   return choice;
 }
 
-static void load_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst_id choice,
-                      int64_t offset) {
+/* Loads from both variables. A store also writes to both: to one of them what it holds. */
+static void access_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst_id choice,
+                        int64_t offset) {
   s->b = builder_replacing(s->f, id);
-  struct nvm_type type = function_inst(s->f, id)->type;
-  struct nvm_value operands[3] = {inst_operand_at(s->f, choice, 0)};
+  bool store = function_inst(s->f, id)->op == OP_STORE;
+  struct nvm_type type = accessed_type(s, function_inst(s->f, id));
+  struct nvm_value condition = inst_operand_at(s->f, choice, 0), loaded[3];
+  struct nvm_value stored = store ? inst_operand_at(s->f, id, 0) : VALUE_NULL;
   for (uint32_t k = 1; k < 3; k++) {
-    struct nvm_value from = inst_operand_at(s->f, choice, k);
+    struct nvm_value at = inst_operand_at(s->f, choice, k);
     uint64_t align = access_align(s, function_inst(s->f, id), type);
-    is_in_variables(s, from, offset, sroa_size(s, type), &align);
-    from = builder_offset(&s->b, from, offset);
-    operands[k] = builder_load(&s->b, type, from, sroa_aligned(align));
+    is_in_variables(s, at, offset, sroa_size(s, type), &align);
+    at = builder_offset(&s->b, at, offset);
+    loaded[k] = builder_load(&s->b, type, at, sroa_aligned(align));
+    if (store)
+      builder_store(&s->b,
+                    builder_select(&s->b, condition, k == 1 ? stored : loaded[k],
+                                   k == 1 ? loaded[k] : stored),
+                    at, sroa_aligned(align));
   }
-  rewrite_set(&s->rewrite, id, builder_add(&s->b, OP_SELECT, 0, type, operands, 3, 0));
+  if (store) inst_remove(s->f, id);
+  else rewrite_set(&s->rewrite, id, builder_select(&s->b, condition, loaded[1], loaded[2]));
   /* The choice is unused now. */
   rewrite_set(&s->rewrite, choice, inst_operand_at(s->f, choice, 1));
 }
 
-/* By instruction that is an address: how many of its uses are loads that load_both() replaces. */
-static uint32_t *count_choice_loads(struct splitter *s) {
-  uint32_t *loads = arena_alloc(s->arena, s->f->insts.count * sizeof *loads);
+/* By instruction that is an address: whether access_both() replaces all its uses (else 0). */
+static uint32_t *count_choice_uses(struct splitter *s) {
+  uint32_t *uses = arena_alloc(s->arena, s->f->insts.count * sizeof *uses);
   int64_t offset;
-  if (!loads) return NULL;
+  if (!uses) return NULL;
   FOR_EACH_BLOCK (s->f, b)
     FOR_EACH_INST (s->f, b, i) {
       const struct nvm_inst *inst = function_inst(s->f, i);
-      if (!inst_is_none(choice_of(s, inst, &offset)))
-        loads[value_index(inst_operand(s->f, inst, 0))]++;
+      if (!inst_is_none(choice_of(s, inst, &offset))) uses[value_index(address_of(s, inst))]++;
     }
   FOR_EACH_BLOCK (s->f, b)
     FOR_EACH_INST (s->f, b, i) {
       const struct nvm_inst *inst = function_inst(s->f, i);
-      if (inst->op == OP_GEP && loads[i.index] && loads[i.index] == s->f->uses.data[i.index])
-        loads[value_index(inst_operand(s->f, inst, 0))]++;
+      if (inst->op == OP_GEP && uses[i.index] && uses[i.index] == s->f->uses.data[i.index])
+        uses[value_index(inst_operand(s->f, inst, 0))]++;
     }
-  return loads;
+  for (uint32_t n = 0; n < s->f->insts.count; n++)
+    if (uses[n] != s->f->uses.data[n]) uses[n] = 0;
+  return uses;
 }
 
-/* Loads from both variables of a select that is only loaded from. `std::min(a, b)`, which returns a
- * reference, is such a select; a copy of the struct of one of two is loads of its members. */
+/* Accesses both variables of a select that only accesses use. `std::min(a, b)`, which returns a
+ * reference, is such a select, and `(c ? a : b) += x`; a copy of the struct of one of two is loads
+ * of its members. */
 static bool split_choices(struct splitter *s) {
   bool any = false;
-  uint32_t known = s->f->insts.count, *loads = count_choice_loads(s);
-  s->failed |= !loads;
-  if (!loads) return false;
+  uint32_t known = s->f->insts.count, *uses = count_choice_uses(s);
+  s->failed |= !uses;
+  if (!uses) return false;
   FOR_EACH_BLOCK (s->f, b)
-    FOR_EACH_INST (s->f, b, i) {
+    for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i); i = next) {
       int64_t offset;
+      next = function_inst(s->f, i)->next;
       struct nvm_inst_id choice =
           i.index < known ? choice_of(s, function_inst(s->f, i), &offset) : (struct nvm_inst_id){0};
-      if (inst_is_none(choice) || loads[choice.index] != s->f->uses.data[choice.index]) continue;
-      load_both(s, i, choice, offset);
+      if (inst_is_none(choice) || !uses[choice.index]) continue;
+      access_both(s, i, choice, offset);
       any = true;
     }
   return any;

@@ -64,6 +64,7 @@ static void note_uses(struct splitter *s, const struct nvm_inst *i, struct sroa_
       first = inst_operand(s->f, i, 0), second = inst_operand(s->f, i, 1);
       note_access(s, i, second, value_type(s->f, first));
       if ((d = direct_of(s, first))) d->unsupported = true;
+      found->choices |= is_op(s, second, OP_SELECT);
       found->structs |= type_is_aggregate(t, value_type(s->f, first));
       break;
     case OP_GEP:
