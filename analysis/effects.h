@@ -45,6 +45,11 @@ static inline bool effects_is_plain_access(const struct nvm_inst *i) {
   struct memory_access how = memory_access_unpack(i->aux);
   return !how.is_volatile && how.ordering == ORDER_NONE;
 }
+/* The type that a load or store accesses. */
+static inline struct nvm_type effects_accessed_type(const struct nvm_function *f,
+                                                    const struct nvm_inst *i) {
+  return i->op == OP_STORE ? value_type(f, inst_operand(f, i, 0)) : i->type;
+}
 /* Whether i is a plain store of undef or poison, which may leave memory as it is. */
 static inline bool effects_stores_nothing(const struct nvm_function *f, const struct nvm_inst *i) {
   return i->op == OP_STORE && effects_is_plain_access(i) &&

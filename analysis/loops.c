@@ -280,3 +280,9 @@ struct loop_hint loops_hint(const struct nvm_function *f, struct nvm_meta hints,
   }
   return (struct loop_hint){false, 0};
 }
+
+bool loops_forbid_unrolling(const struct nvm_function *f, struct nvm_meta hints) {
+  struct loop_hint count = loops_hint(f, hints, "llvm.loop.unroll.count");
+  return loops_hint(f, hints, "llvm.loop.unroll.disable").given ||
+         (count.given && count.value <= 1);
+}

@@ -86,4 +86,7 @@ struct loop_hint {
 /* The hint of that name ("llvm.loop.vectorize.width"), not given if `hints` has none or is {0}. */
 struct loop_hint loops_hint(const struct nvm_function *f, struct nvm_meta hints, const char *name);
 
+/* Whether they forbid unrolling: llvm.loop.unroll.disable, or a count of at most one copy. */
+bool loops_forbid_unrolling(const struct nvm_function *f, struct nvm_meta hints);
+
 #endif

@@ -153,10 +153,7 @@ static bool *find_rolled_loops(struct lower *l) {
   if (!rolled) return NULL;
   FOR_EACH_BLOCK (l->f, b) {
     struct nvm_meta hints = loops_hints_of(l->f, block_terminator(l->f, b));
-    struct loop_hint times = loops_hint(l->f, hints, "llvm.loop.unroll.count");
-    if (!loops_hint(l->f, hints, "llvm.loop.unroll.disable").given &&
-        !(times.given && times.value == 1))
-      continue;
+    if (!loops_forbid_unrolling(l->f, hints)) continue;
     for (uint32_t k = 0, count = block_successor_count(l->f, b); k < count; k++) {
       struct nvm_block to = block_successor(l->f, b, k);
       rolled[to.index] |= dominance_dominates(&l->dominance, to, b);

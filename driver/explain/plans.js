@@ -96,13 +96,13 @@ const PRICE_MEANING = "The larger of issue slots and latency is the time of one 
   "16 bytes, or 32 bytes of global memory on sm_100 and later.";
 
 function comparison(winner, others) {
-  const name = (row) => `; factor ${row.vf} with interleave count ${row.uf}`;
+  const name = (row) => `factor ${row.vf} with interleave count ${row.uf}`;
   const tie = others.find((row) => row.perIteration === winner.perIteration);
   const next = others.reduce((best, row) => (!best || row.perIteration < best.perIteration ? row : best), null);
-  const cheaper = others.some((row) => row.perIteration < winner.perIteration && row.vf === winner.vf && row.uf > winner.uf && !row.rest);
-  if (cheaper) return `${name(next)} at ${next.perIteration} takes more code and saves less than an eighth`;
-  if (tie) return `${name(tie)} costs the same, and of equal costs the larger factor is chosen`;
-  return next ? `; next is${name(next).slice(1)} at ${next.perIteration}` : "";
+  const cheaper = others.find((row) => row.perIteration < winner.perIteration && row.vf === winner.vf && row.uf > winner.uf && !row.rest);
+  if (cheaper) return `; ${name(cheaper)} at ${cheaper.perIteration} takes more code and saves less than an eighth`;
+  if (tie) return `; ${name(tie)} costs the same, and of equal costs the larger factor is chosen`;
+  return next ? `; next is ${name(next)} at ${next.perIteration}` : "";
 }
 
 function priceTable(prices) {

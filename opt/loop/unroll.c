@@ -182,7 +182,6 @@ static struct plan kept_rolled(const char *why, bool kept) {
 }
 
 static struct plan plan_loop(struct unroller *u, uint32_t n) {
-  struct loop_hint disable = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.disable");
   struct loop_hint count = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.count");
   bool full = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.full").given;
   unsigned effort = pass_size_effort(u->env, u->f);
@@ -190,7 +189,7 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
                                loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.enable").given);
   bool convergent;
   uint32_t size;
-  if (disable.given || (count.given && count.value <= 1)) return not_unrolled(NULL);
+  if (loops_forbid_unrolling(u->f, u->loop->hints)) return not_unrolled(NULL);
   uint32_t largest = hinted ? MAX_BY_PRAGMA : MAX_FULL_FRAME;
   if (!loop_is_copyable(u->f, &u->nest.loops, n, largest + 2, &convergent, &size))
     return not_unrolled("its body is too large or cannot be copied");

@@ -195,7 +195,7 @@ static bool raise_alignment(struct aligner *g, struct candidate access) {
   struct nvm_inst *i = function_inst(f, access.inst);
   struct nvm_value pointer = inst_operand(f, i, i->op == OP_STORE);
   struct memory_access how = memory_access_unpack(i->aux);
-  struct nvm_type type = i->op == OP_STORE ? value_type(f, inst_operand(f, i, 0)) : i->type;
+  struct nvm_type type = effects_accessed_type(f, i);
   uint32_t now = how.align_log2 ? how.align_log2 - 1u : type_log2(g, type);
   if (now >= MAX_WRITTEN) return false;
   uint32_t known = assumed_log2(g, access, pointer);

@@ -21,7 +21,8 @@ enum availability { AVAILABLE, UNKNOWN, TRANSPARENT };
 struct node {
   struct nvm_block block;
   enum availability state;
-  struct alias_place *place; /* of the address at the end; if TRANSPARENT, at the start too */
+  struct alias_place *place; /* of the address at the end; if TRANSPARENT, at the start too;
+                              * borrowed from `places` or the alias environment */
   struct nvm_value value;    /* if AVAILABLE; of the load's type, or of the same size */
   struct nvm_inst_id source; /* the access that provides it; none: undef */
   struct nvm_value phi;      /* if TRANSPARENT, with several predecessors */
@@ -38,7 +39,8 @@ struct load_eliminator {
   uint32_t *node_of; /* by block: index + 1 into nodes */
   uint32_t *plain;   /* by alias class: number of plain accesses */
   struct node nodes[MAX_NODES];
-  struct alias_place places[MAX_NODES + 1]; /* translated addresses of nodes, and of one more */
+  struct alias_place places[MAX_NODES + 1]; /* translated addresses of nodes, and one more: of a
+                                             * predecessor that is not a node yet */
   uint32_t node_count, steps;
   bool found;           /* a node is AVAILABLE */
   struct node *without; /* the UNKNOWN node, where the load can be inserted; NULL: there is none */
@@ -153,23 +155,18 @@ static bool is_reusable(struct load_eliminator *g, struct nvm_inst_id i, struct 
   return true;
 }
 
-/* Whether the access of i is aligned to its size, `bytes`. */
 static bool is_naturally_aligned(const struct load_eliminator *g, struct nvm_inst_id i,
                                  uint64_t bytes) {
   const struct nvm_module *m = g->f->module;
   const struct nvm_inst *inst = function_inst(g->f, i);
-  if (inst->op != OP_LOAD && inst->op != OP_STORE) return false;
-  struct nvm_type type =
-      inst->op == OP_LOAD ? inst->type : value_type(g->f, inst_operand(g->f, inst, 0));
-  return layout_written_align(&m->layout, &m->types, type,
-                              memory_access_unpack(inst->aux).align_log2) %
-             bytes ==
-         0;
+  uint32_t align = layout_written_align(&m->layout, &m->types, effects_accessed_type(g->f, inst),
+                                        memory_access_unpack(inst->aux).align_log2);
+  return align % bytes == 0;
 }
 
-/* Whether the store x, which may alias the location, writes to it only what it holds if that is
- * *held, or any one value, which becomes *held: both are of one size and aligned to it, hence of
- * the same bytes or of none in common. */
+/* Whether store x, which may alias the location, leaves it unchanged if it holds *held; if *held is
+ * none, it becomes the stored value. Both accesses have one size and are aligned to it, so they
+ * cover the same bytes or none. Results of instructions only: undef may differ at each use. */
 static bool stores_held_value(const struct load_eliminator *g, const struct access *x,
                               struct memory_location l, struct nvm_value *held) {
   struct nvm_value v = rewrite_get(g->rewrite, inst_operand_at(g->f, x->where.access, 0));

@@ -140,7 +140,7 @@ static void split_struct_store(struct splitter *s, struct nvm_inst_id id,
 static bool split_struct_access(struct splitter *s, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(s->f, id);
   bool load = i->op == OP_LOAD;
-  struct nvm_type type = load ? i->type : value_type(s->f, inst_operand(s->f, i, 0));
+  struct nvm_type type = effects_accessed_type(s->f, i);
   if (!type_is_aggregate(&s->m->types, type) || !effects_is_plain_access(i) ||
       !sroa_is_in_variable(s, inst_operand(s->f, i, load ? 0 : 1)))
     return false;
@@ -213,10 +213,6 @@ static struct nvm_value address_of(const struct splitter *s, const struct nvm_in
   return inst_operand(s->f, i, i->op == OP_STORE);
 }
 
-static struct nvm_type accessed_type(const struct splitter *s, const struct nvm_inst *i) {
-  return i->op == OP_STORE ? value_type(s->f, inst_operand(s->f, i, 0)) : i->type;
-}
-
 /* The select that computes the address of a load or store, if both its operands point to
  * variables. */
 static struct nvm_inst_id choice_of(const struct splitter *s, const struct nvm_inst *i,
@@ -224,19 +220,20 @@ static struct nvm_inst_id choice_of(const struct splitter *s, const struct nvm_i
   if ((i->op != OP_LOAD && i->op != OP_STORE) || !effects_is_plain_access(i))
     return (struct nvm_inst_id){0};
   struct nvm_inst_id choice = select_below(s, address_of(s, i), offset);
-  uint64_t align = 1, bytes = sroa_size(s, accessed_type(s, i));
+  uint64_t align = 1, bytes = sroa_size(s, effects_accessed_type(s->f, i));
   for (uint32_t k = 1; k < 3 && !inst_is_none(choice); k++)
     if (!is_in_variables(s, inst_operand_at(s->f, choice, k), *offset, bytes, &align))
       return (struct nvm_inst_id){0};
   return choice;
 }
 
-/* Loads from both variables. A store also writes to both: to one of them what it holds. */
+/* A load becomes one from each variable. A store becomes one to each; the variable that is not
+ * selected gets the value that it holds. */
 static void access_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst_id choice,
                         int64_t offset) {
   s->b = builder_replacing(s->f, id);
   bool store = function_inst(s->f, id)->op == OP_STORE;
-  struct nvm_type type = accessed_type(s, function_inst(s->f, id));
+  struct nvm_type type = effects_accessed_type(s->f, function_inst(s->f, id));
   struct nvm_value condition = inst_operand_at(s->f, choice, 0), loaded[3];
   struct nvm_value stored = store ? inst_operand_at(s->f, id, 0) : VALUE_NULL;
   for (uint32_t k = 1; k < 3; k++) {
@@ -257,25 +254,108 @@ static void access_both(struct splitter *s, struct nvm_inst_id id, struct nvm_in
   rewrite_set(&s->rewrite, choice, inst_operand_at(s->f, choice, 1));
 }
 
-/* By instruction that is an address: whether access_both() replaces all its uses (else 0). */
-static uint32_t *count_choice_uses(struct splitter *s) {
-  uint32_t *uses = arena_alloc(s->arena, s->f->insts.count * sizeof *uses);
+/* By instruction, before anything changes: */
+struct address_uses {
+  uint32_t accesses; /* of a select or gep: uses that access_both() can replace */
+  bool replaced;     /* of a select: it replaces them */
+  bool stored;       /* of a select: one is a store */
+  bool mixed;        /* of a variable: has uses other than by selects and accesses of `type` */
+  struct nvm_type type;
+};
+
+static void note_type(const struct splitter *s, struct address_uses *variable,
+                      struct nvm_type type) {
+  variable->mixed |= type_is_aggregate(&s->m->types, type) ||
+                     (variable->type.index && !type_equal(variable->type, type));
+  variable->type = type;
+}
+
+static struct address_uses *variable_of(const struct splitter *s, struct address_uses *uses,
+                                        struct nvm_value address) {
+  const struct nvm_inst *i = value_inst(s->f, address);
+  return i && i->op == OP_ALLOCA ? &uses[value_index(address)] : NULL;
+}
+
+static void mix(const struct splitter *s, struct address_uses *uses, struct nvm_value address) {
+  struct address_uses *variable = variable_of(s, uses, alias_underlying_object(s->f, address));
+  if (variable) variable->mixed = true;
+}
+
+/* Records how i uses variables, also through a select. */
+static void note_variables(const struct splitter *s, struct address_uses *uses,
+                           struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  bool access = (i->op == OP_LOAD || i->op == OP_STORE) && effects_is_plain_access(i);
+  for (uint32_t k = 0; k < i->operand_count; k++) {
+    struct address_uses *variable = variable_of(s, uses, inst_operand(s->f, i, k));
+    if (!variable || (i->op == OP_SELECT && k) || effects_is_debug(s->f, i) ||
+        effects_is_lifetime_marker(s->f, i))
+      continue;
+    if (access && k == (i->op == OP_STORE)) note_type(s, variable, effects_accessed_type(s->f, i));
+    else variable->mixed = true;
+  }
+  int64_t offset;
+  struct nvm_inst_id choice = choice_of(s, i, &offset);
+  if (!inst_is_none(choice)) uses[choice.index].stored |= i->op == OP_STORE;
+  bool other = i->op == OP_SELECT && uses[id.index].accesses != s->f->uses.data[id.index];
+  if (other) choice = id;
+  for (uint32_t k = 1; k < 3 && !inst_is_none(choice); k++) {
+    struct nvm_value from = inst_operand_at(s->f, choice, k);
+    struct address_uses *variable = variable_of(s, uses, from);
+    if (other || offset || !variable) mix(s, uses, from);
+    else note_type(s, variable, effects_accessed_type(s->f, i));
+  }
+}
+
+/* A store through a select must not change a bit of the variable that is not selected, nor make it
+ * poison: what is written back to it must be all that it holds, in the type of all its accesses. */
+static bool can_replace(const struct splitter *s, struct address_uses *uses,
+                        struct nvm_inst_id select) {
+  const struct address_uses *u = &uses[select.index];
+  bool all = u->accesses && u->accesses == s->f->uses.data[select.index];
+  for (uint32_t k = 1; k < 3 && all && u->stored; k++) {
+    struct address_uses *variable = variable_of(s, uses, inst_operand_at(s->f, select, k));
+    all = variable && !variable->mixed;
+  }
+  return all;
+}
+
+/* NULL when out of memory. */
+static struct address_uses *find_uses(struct splitter *s) {
+  uint32_t count = s->f->insts.count;
+  struct address_uses *uses = arena_alloc(s->arena, count * sizeof *uses);
   int64_t offset;
   if (!uses) return NULL;
   FOR_EACH_BLOCK (s->f, b)
     FOR_EACH_INST (s->f, b, i) {
       const struct nvm_inst *inst = function_inst(s->f, i);
-      if (!inst_is_none(choice_of(s, inst, &offset))) uses[value_index(address_of(s, inst))]++;
+      if (!inst_is_none(choice_of(s, inst, &offset)))
+        uses[value_index(address_of(s, inst))].accesses++;
     }
   FOR_EACH_BLOCK (s->f, b)
     FOR_EACH_INST (s->f, b, i) {
       const struct nvm_inst *inst = function_inst(s->f, i);
-      if (inst->op == OP_GEP && uses[i.index] && uses[i.index] == s->f->uses.data[i.index])
-        uses[value_index(inst_operand(s->f, inst, 0))]++;
+      uint32_t accesses = uses[i.index].accesses;
+      if (inst->op == OP_GEP && accesses && accesses == s->f->uses.data[i.index])
+        uses[value_index(inst_operand(s->f, inst, 0))].accesses++;
     }
-  for (uint32_t n = 0; n < s->f->insts.count; n++)
-    if (uses[n] != s->f->uses.data[n]) uses[n] = 0;
+  FOR_EACH_BLOCK (s->f, b)
+    FOR_EACH_INST (s->f, b, i) note_variables(s, uses, i);
+  FOR_EACH_BLOCK (s->f, b)
+    FOR_EACH_INST (s->f, b, i)
+      if (i.index < count && function_inst(s->f, i)->op == OP_SELECT)
+        uses[i.index].replaced = can_replace(s, uses, i);
   return uses;
+}
+
+/* The accesses must choose alike, also if the condition is undef. */
+static void freeze_condition(struct splitter *s, struct nvm_inst_id select) {
+  struct builder before = builder_before(s->f, select);
+  struct nvm_value c = inst_operand_at(s->f, select, 0);
+  const struct nvm_inst *i = value_inst(s->f, c);
+  if (i && i->op == OP_FREEZE) return;
+  c = builder_unary(&before, OP_FREEZE, value_type(s->f, c), c);
+  if (!value_is_none(c)) inst_set_operand(s->f, select, 0, c);
 }
 
 /* Accesses both variables of a select that only accesses use. `std::min(a, b)`, which returns a
@@ -283,7 +363,8 @@ static uint32_t *count_choice_uses(struct splitter *s) {
  * of its members. */
 static bool split_choices(struct splitter *s) {
   bool any = false;
-  uint32_t known = s->f->insts.count, *uses = count_choice_uses(s);
+  uint32_t known = s->f->insts.count;
+  struct address_uses *uses = find_uses(s);
   s->failed |= !uses;
   if (!uses) return false;
   FOR_EACH_BLOCK (s->f, b)
@@ -292,7 +373,8 @@ static bool split_choices(struct splitter *s) {
       next = function_inst(s->f, i)->next;
       struct nvm_inst_id choice =
           i.index < known ? choice_of(s, function_inst(s->f, i), &offset) : (struct nvm_inst_id){0};
-      if (inst_is_none(choice) || !uses[choice.index]) continue;
+      if (inst_is_none(choice) || !uses[choice.index].replaced) continue;
+      if (uses[choice.index].stored) freeze_condition(s, choice);
       access_both(s, i, choice, offset);
       any = true;
     }

@@ -64,10 +64,6 @@ struct vectorizer {
   uint64_t changes;
 };
 
-static struct nvm_type accessed_type(const struct vectorizer *g, const struct nvm_inst *i) {
-  return i->op == OP_STORE ? value_type(g->f, inst_operand(g->f, i, 0)) : i->type;
-}
-
 static struct nvm_value pointer_of(const struct vectorizer *g, const struct nvm_inst *i) {
   return inst_operand(g->f, i, i->op == OP_STORE);
 }
@@ -76,7 +72,7 @@ static struct nvm_value pointer_of(const struct vectorizer *g, const struct nvm_
 static uint32_t candidate_bytes(const struct vectorizer *g, const struct nvm_inst *i) {
   const struct nvm_module *m = g->f->module;
   if ((i->op != OP_LOAD && i->op != OP_STORE) || !effects_is_plain_access(i)) return 0;
-  struct nvm_type type = accessed_type(g, i);
+  struct nvm_type type = effects_accessed_type(g->f, i);
   if (type_is_aggregate(&m->types, type)) return 0;
   uint64_t bytes = layout_store_size(&m->layout, &m->types, type);
   uint64_t each = layout_bits(&m->layout, &m->types, type_scalar(&m->types, type));
@@ -91,7 +87,7 @@ static uint32_t written_log2(const struct vectorizer *g, struct nvm_inst_id id) 
   uint32_t written = memory_access_unpack(i->aux).align_log2;
   if (written) return written - 1;
   return evalint_log2(
-      layout_align(&g->f->module->layout, &g->f->module->types, accessed_type(g, i)));
+      layout_align(&g->f->module->layout, &g->f->module->types, effects_accessed_type(g->f, i)));
 }
 
 /* The pile of i, which may be new. */
@@ -266,7 +262,7 @@ static struct nvm_type common_scalar(struct vectorizer *g, const struct member *
   struct nvm_type common = TYPE_NONE;
   *bits = 64;
   for (uint32_t k = 0; k < count; k++) {
-    struct nvm_type type = accessed_type(g, function_inst(g->f, run[k].inst));
+    struct nvm_type type = effects_accessed_type(g->f, function_inst(g->f, run[k].inst));
     struct nvm_type scalar = type_scalar(&m->types, type);
     uint64_t each = layout_bits(&m->layout, &m->types, scalar);
     common = k == 0 || type_equal(common, scalar) ? scalar : TYPE_NONE;

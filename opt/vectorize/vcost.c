@@ -628,14 +628,14 @@ static void try_factor(struct vector_loop *v, const struct vplan *p, uint32_t fa
  * registers; other warps hide most of the latency that it hides. Counts and maximum counts of the
  * user are kept. */
 static void lower_count(struct vector_loop *v, const struct vplan *p, struct choice *c) {
-  enum { LITTLE = 8 };
+  enum { MAX_SLOWDOWN = 8 /* one part in */ };
   if (v->factor == 1 || vl_requested_count(v) > 0 || vl_knob(v, KNOB_AGGRESSIVE_INTERLEAVE) ||
       vl_knob(v, KNOB_FORCE_TARGET_MAX_VECTOR_INTERLEAVE))
     return;
   uint32_t count = v->interleave;
   while (count > 1) {
     struct vector_candidate lower = try_count(v, p, v->factor, count / 2, c);
-    if (lower.steps || lower.all > cost_add(c->best, c->best / LITTLE)) break;
+    if (lower.steps || lower.all > cost_add(c->best, c->best / MAX_SLOWDOWN)) break;
     count /= 2, c->price = lower.price;
   }
   v->interleave = count;
