@@ -75,6 +75,19 @@ int tables_ops(const struct options *o) {
 
 /* ---- Passes ---- */
 
+/* The name of a step as `--passes` takes it, with parameters. */
+static void step_name(char *name, size_t size, const struct pass_step *step) {
+  const char *before = "<";
+  size_t length = (size_t)snprintf(name, size, "%s", pass_table[step->pass].name);
+  for (unsigned k = 0; k < PASS_PARAMETER_COUNT && step->parameters; k++) {
+    if (!(step->parameters >> k & 1)) continue;
+    length +=
+        (size_t)snprintf(name + length, size - length, "%s%s", before, pass_parameters[k].name);
+    before = ";";
+  }
+  if (step->parameters) snprintf(name + length, size - length, ">");
+}
+
 /* Prints a level's passes in order. Passes between two module passes run function by function; +:
  * only if the last pass without + changed the function. */
 static int show_level(const char *level) {
@@ -86,7 +99,9 @@ static int show_level(const char *level) {
     bool follows = i > 0 && pass_table[p.steps[i - 1].pass].on_module == NULL;
     if (!pass->on_module && !follows) puts("for each function");
     fputs(pass->on_module ? "" : p.steps[i].conditional ? " +" : "  ", stdout);
-    printf("%-*s %s\n", pass->on_module ? 18 : 16, pass->name, pass->meaning);
+    char name[128];
+    step_name(name, sizeof name, &p.steps[i]);
+    printf("%-*s %s\n", pass->on_module ? 18 : 16, name, pass->meaning);
   }
   return EXIT_DONE;
 }

@@ -38,9 +38,9 @@ def run(*command):
 
 
 def pipeline(nvmini, level):
-    """[(name, conditional)] without the passes that the manager inserts."""
+    """[(name with parameters, conditional)] without the passes that the manager inserts."""
     lines = run(nvmini, "passes", level).stdout.splitlines()
-    found = [re.match(r" ?(\+?) *([\w-]+)", line).groups() for line in lines if line != "for each function"]
+    found = [re.match(r" ?(\+?) *([\w-]+(?:<[^>]*>)?)", line).groups() for line in lines if line != "for each function"]
     return [(name, plus == "+") for plus, name in found if name not in MADE_BY_MANAGER]
 
 
@@ -48,9 +48,10 @@ def without(steps, left_out):
     """The steps without a pass, and without the conditional ones that follow it."""
     kept, skip = [], False
     for name, conditional in steps:
+        is_left_out = name.split("<")[0] == left_out
         if not conditional:
-            skip = name == left_out
-        if name != left_out and not skip:
+            skip = is_left_out
+        if not is_left_out and not skip:
             kept.append(("+" if conditional else "") + name)
     return ",".join(kept)
 
@@ -209,7 +210,7 @@ def main():
     parser.add_argument("-o", dest="output", default=f"{ROOT}/docs/passes.md")
     options = parser.parse_args()
     steps = pipeline(options.nvmini, "-O3")
-    used = {name for name, _ in steps}
+    used = {name.split("<")[0] for name, _ in steps}
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(os.cpu_count()) as pool:
         measured = Measurement(options, work)
         by_pass, total = measured.times()
