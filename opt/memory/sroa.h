@@ -64,8 +64,8 @@ struct splitter {
   bool has_accesses;
 };
 
-/* Which rules of sroa_split_accesses() may apply: loads and stores through a select,
- * accesses of structs, extractvalue. */
+/* Which rules of sroa_split_accesses() may apply: accesses through a select, accesses of
+ * structs, extractvalue. */
 struct sroa_found {
   bool choices, structs, members;
 };

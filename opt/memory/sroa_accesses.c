@@ -322,8 +322,7 @@ static bool can_replace(const struct splitter *s, struct address_uses *uses,
 
 /* NULL when out of memory. */
 static struct address_uses *find_uses(struct splitter *s) {
-  uint32_t count = s->f->insts.count;
-  struct address_uses *uses = arena_alloc(s->arena, count * sizeof *uses);
+  struct address_uses *uses = arena_alloc(s->arena, s->f->insts.count * sizeof *uses);
   int64_t offset;
   if (!uses) return NULL;
   FOR_EACH_BLOCK (s->f, b)
@@ -343,8 +342,7 @@ static struct address_uses *find_uses(struct splitter *s) {
     FOR_EACH_INST (s->f, b, i) note_variables(s, uses, i);
   FOR_EACH_BLOCK (s->f, b)
     FOR_EACH_INST (s->f, b, i)
-      if (i.index < count && function_inst(s->f, i)->op == OP_SELECT)
-        uses[i.index].replaced = can_replace(s, uses, i);
+      if (function_inst(s->f, i)->op == OP_SELECT) uses[i.index].replaced = can_replace(s, uses, i);
   return uses;
 }
 
