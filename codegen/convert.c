@@ -246,6 +246,13 @@ void convert_unpack_bytes(struct lower *l, struct ptx_operand word,
   }
 }
 
+void convert_extend_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4],
+                          bool is_signed) {
+  const uint16_t *type = PTX_MODS(is_signed ? PTX_MOD_S32 : PTX_MOD_U32);
+  for (uint32_t k = 0; k < 3; k++) emit4(l, PTX_BFE, type, to[k], word, ptx_i(8 * k), ptx_i(8));
+  emit3(l, PTX_SHR, type, to[3], word, ptx_i(24));
+}
+
 void convert_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]) {
   struct ptx_operand low = emit_pack_pair(l, bytes[0], bytes[1]);
   struct ptx_operand high = emit_pack_pair(l, bytes[2], bytes[3]);
@@ -379,6 +386,7 @@ void convert_lower(struct lower *l, const struct nvm_inst *i) {
     lower_bitcast(l, i);
     return;
   }
+  if (int_lower_field(l, i)) return;
   struct nvm_value read = select_operand(l, i, 0), whole = inst_operand(l->f, i, 0);
   struct lanes from = lane_split(l, read);
   const struct ptx_reg *result = value_result(l, l->inst);

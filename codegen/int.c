@@ -202,19 +202,19 @@ static bool lower_inversion(struct lower *l, const struct nvm_inst *i) {
   return true;
 }
 
-/* A mask of a shift, or a shift of a mask: one bfe. */
-static bool lower_field(struct lower *l, const struct nvm_inst *i) {
+bool int_lower_field(struct lower *l, const struct nvm_inst *i) {
   struct select_field field;
   if (!select_is_field(l, i, &field)) return false;
-  emit4(l, PTX_BFE, PTX_MODS(PTX_MOD_U32), ptx_r(value_result(l, l->inst)[0]),
-        value_operand(l, select_operand(l, i, 0), 0), ptx_i(field.first), ptx_i(field.bits));
+  const uint16_t *type = PTX_MODS(field.is_signed ? PTX_MOD_S32 : PTX_MOD_U32);
+  emit4(l, PTX_BFE, type, ptx_r(value_result(l, l->inst)[0]), value_operand(l, field.of, 0),
+        ptx_i(field.first), ptx_i(field.bits));
   return true;
 }
 
 void int_lower_binary(struct lower *l, const struct nvm_inst *i) {
   if (int_lower_joined(l, i) || logic_lower(l, i) || float_lower_fused(l, i) ||
       lower_wide_product(l, i) || lower_joined_halves(l, i) || lower_inversion(l, i) ||
-      lower_field(l, i))
+      int_lower_field(l, i))
     return;
   struct part_list parts = part_list(l, i->type);
   const struct ptx_reg *to = value_result(l, l->inst);

@@ -37,7 +37,8 @@ struct access {
   bool load;
   bool is_volatile; /* has no effect in memory of the thread */
   bool invariant;   /* ld.global.nc */
-  bool is_signed;   /* a load that sign-extends */
+  bool is_extended; /* a load that extends: its registers are wider than the parts */
+  bool is_signed;   /* ... by the sign */
 };
 
 static uint16_t access_type(const struct access *a, const struct part *p) {
@@ -213,7 +214,8 @@ static void access_words(const struct access *a, int64_t offset, const struct pt
   }
   emit_access(a, offset, PTX_MOD_U32, run, words);
   for (uint32_t w = 0; w < words && a->load; w++)
-    convert_unpack_bytes(a->l, run[w], values + 4 * w);
+    if (a->is_extended) convert_extend_bytes(a->l, run[w], values + 4 * w, a->is_signed);
+    else convert_unpack_bytes(a->l, run[w], values + 4 * w);
 }
 
 static uint32_t access_align(const struct lower *l, struct nvm_type type,
@@ -351,11 +353,12 @@ void memory_lower_load(struct lower *l, const struct nvm_inst *i) {
   a.invariant = chain && module_attachment(l->module, chain, l->invariant_load).index != 0 &&
                 emit_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
   struct nvm_inst_id extension = select_extension(l, l->inst);
-  a.is_signed = !inst_is_none(extension) && function_inst(l->f, extension)->op == OP_SEXT;
+  a.is_extended = !inst_is_none(extension);
+  a.is_signed = a.is_extended && function_inst(l->f, extension)->op == OP_SEXT;
   const struct ptx_reg *to = value_result(l, l->inst);
   load_value(a, i->type, to);
   struct part_list parts = part_list(l, i->type);
-  for (uint32_t k = 0; k < parts.count && inst_is_none(extension); k++)
+  for (uint32_t k = 0; k < parts.count && !a.is_extended; k++)
     if (part_at(parts, k)->kind == PART_INT && part_at(parts, k)->bits == 8)
       emit_note_above(l, to[k], ABOVE_ZERO);
 }

@@ -28,6 +28,8 @@ void float_compare_part(struct lower *l, enum fcmp_predicate pred, const struct 
                         const struct compare_join *join);
 /* Lowers an `and`, `or` or select that is joined with a comparison (select.h); false: i is none. */
 bool int_lower_joined(struct lower *l, const struct nvm_inst *i);
+/* The field of a word that the selector found i to be (select.h), by one bfe. */
+bool int_lower_field(struct lower *l, const struct nvm_inst *i);
 /* setp, its modifiers those of the join. */
 static inline void emit_setp(struct lower *l, const uint16_t *mods, struct ptx_reg to,
                              struct ptx_operand a, struct ptx_operand b,
@@ -93,6 +95,9 @@ void convert_or_shifted(struct lower *l, struct ptx_operand word, struct ptx_ope
 /* The four bytes of a 32-bit register in 16-bit registers (zero above), and back (bits above 8 are
  * ignored). */
 void convert_unpack_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4]);
+/* The four bytes of a 32-bit register in 32-bit registers, extended. */
+void convert_extend_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4],
+                          bool is_signed);
 void convert_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]);
 
 #endif

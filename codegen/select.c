@@ -247,14 +247,13 @@ static void select_stored_value(struct lower *l, const struct nvm_inst *store) {
     selection_of(l, store)->folded = 1;
 }
 
-/* Whether i cuts a field of 32 bits: a mask of low ones of a right shift, or a right shift of a
- * mask that leaves low ones. bfe computes both. */
-static bool is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field) {
+/* A mask of low ones of a right shift, or a right shift of a mask that leaves low ones. */
+static bool is_unsigned_field(const struct lower *l, const struct nvm_inst *i,
+                              struct select_field *field) {
   struct nvm_value v = inst_operand(l->f, i, 0);
   const struct nvm_inst *inner = value_inst_of(l->f, v, i->op == OP_AND ? OP_LSHR : OP_AND);
   nvm_u128 outer_number, inner_number;
-  if (l->target->optimization_level == 0 || !inner || !type_equal(i->type, TYPE_I32) ||
-      !is_read_once(l, v) || value_kind(inst_operand(l->f, inner, 0)) == VALUE_CONST ||
+  if (!inner || !is_read_once(l, v) ||
       !const_is_int(l->module, inst_operand(l->f, i, 1), &outer_number) ||
       !const_is_int(l->module, inst_operand(l->f, inner, 1), &inner_number))
     return false;
@@ -262,8 +261,36 @@ static bool is_field(const struct lower *l, const struct nvm_inst *i, struct sel
   uint64_t mask = (uint64_t)(i->op == OP_AND ? outer_number : inner_number);
   if (shift == 0 || shift > 31) return false;
   if (i->op == OP_LSHR) mask >>= shift;
-  *field = (struct select_field){(uint32_t)shift, (uint32_t)__builtin_popcountll(mask)};
+  *field = (struct select_field){.of = inst_operand(l->f, inner, 0),
+                                 .first = (uint32_t)shift,
+                                 .bits = (uint32_t)__builtin_popcountll(mask)};
   return mask != 0 && (mask & (mask + 1)) == 0 && field->first + field->bits <= 32;
+}
+
+/* The sign extension of low bits of a word, or of a right shift of it that is read once. */
+static bool is_signed_field(const struct lower *l, const struct nvm_inst *i,
+                            struct select_field *field) {
+  const struct nvm_inst *cut = value_inst_of(l->f, inst_operand(l->f, i, 0), OP_TRUNC);
+  if (!cut || !type_equal(value_type(l->f, inst_operand(l->f, cut, 0)), TYPE_I32)) return false;
+  *field = (struct select_field){.of = inst_operand(l->f, cut, 0),
+                                 .bits = type_scalar_bits(&l->module->types, cut->type),
+                                 .is_signed = true};
+  const struct nvm_inst *shift = value_inst(l->f, field->of);
+  nvm_u128 amount;
+  if (shift && (shift->op == OP_LSHR || shift->op == OP_ASHR) && is_read_once(l, field->of) &&
+      const_is_int(l->module, inst_operand(l->f, shift, 1), &amount) &&
+      amount + field->bits <= 32) {
+    field->of = inst_operand(l->f, shift, 0);
+    field->first = (uint32_t)amount;
+  }
+  return field->bits > 1;
+}
+
+/* Whether i cuts a field of 32 bits, which one bfe does. */
+static bool is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field) {
+  return l->target->optimization_level != 0 && type_equal(i->type, TYPE_I32) &&
+         (i->op == OP_SEXT ? is_signed_field : is_unsigned_field)(l, i, field) &&
+         value_kind(field->of) != VALUE_CONST;
 }
 
 static void select_field(struct lower *l, const struct nvm_inst *i) {
@@ -272,7 +299,8 @@ static void select_field(struct lower *l, const struct nvm_inst *i) {
 }
 
 bool select_is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field) {
-  bool may_be = (i->op == OP_AND && !type_equal(i->type, TYPE_I1)) || i->op == OP_LSHR;
+  bool may_be =
+      (i->op == OP_AND && !type_equal(i->type, TYPE_I1)) || i->op == OP_LSHR || i->op == OP_SEXT;
   return may_be && selection_of(l, i)->folded == 1 && is_field(l, i, field);
 }
 
@@ -418,26 +446,35 @@ int select_low_half(const struct lower *l, const struct nvm_inst *i) {
 struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_inst *i,
                                        uint32_t k) {
   struct nvm_value v = inst_operand(l->f, i, k);
+  struct select_field field;
   if (select_compared(l, i) >= 0 || select_is_logic(l, i)) return v;
+  if (k == 0 && select_is_field(l, i, &field)) return field.of;
   if (i->op == OP_OR) return unconverted(l, half_of(l, v, !(selection_of(l, i)->folded >> k & 1)));
   if (i->op == OP_GEP) return k == 0 ? v : select_index(l, i, k).value;
-  bool converts = i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL || i->op == OP_TRUNC ||
-                  i->op == OP_AND || i->op == OP_LSHR;
+  bool converts = i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL || i->op == OP_TRUNC;
   bool is_folded = k < 8 * sizeof(uint16_t) && selection_of(l, i)->folded >> k & 1;
   return converts && is_folded ? unconverted(l, v) : v;
 }
 
-/* Scalars and lanes of up to 64 bits only: one register each, up to four of them. */
+/* Whether a load of parts like p can extend as many as `to` has: scalars, and lanes of one register
+ * each. Bytes that are loaded as words are extended to 32 bits. */
+static bool is_extendable(const struct part *p, struct part_list to) {
+  enum { MOST_LANES = 4, MOST_BYTES = 16 };
+  if (p->kind != PART_INT) return false;
+  if (p->bits == 16) return to.count == 1;
+  return p->bits == 8 &&
+         (to.count <= MOST_LANES || (to.count <= MOST_BYTES && part_at(to, 0)->container == 32));
+}
+
 static void select_extending_load(struct lower *l, const struct nvm_inst *extension) {
-  enum { MOST_LANES = 4 };
   struct nvm_value v = inst_operand(l->f, extension, 0);
   const struct nvm_inst *load = value_inst(l->f, v);
   if (!load || load->op != OP_LOAD || !is_read_once(l, v)) return;
   struct memory_access how = memory_access_unpack(load->aux);
-  struct part_list parts = part_list(l, load->type);
-  const struct part *p = parts.count <= MOST_LANES ? part_at(parts, 0) : NULL;
-  if (p && p->kind == PART_INT && (p->bits == 8 || (p->bits == 16 && parts.count == 1)) &&
-      parts.count == part_list(l, extension->type).count && how.ordering == ORDER_NONE &&
+  struct part_list parts = part_list(l, load->type), to = part_list(l, extension->type);
+  if (parts.count == 0 || parts.count != to.count) return;
+  const struct part *p = part_at(parts, 0);
+  if (is_extendable(p, to) && how.ordering == ORDER_NONE &&
       is_aligned(l, load->type, how, p->bits / 8u))
     selection_of(l, load)->coalesced_with = (uint32_t)(extension - l->f->insts.data);
 }
@@ -577,8 +614,11 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
       break;
     case OP_XOR: select_logic(l, i); break;
     case OP_LSHR: select_field(l, i); break;
-    case OP_ZEXT:
-    case OP_SEXT: select_extending_load(l, i); break;
+    case OP_ZEXT: select_extending_load(l, i); break;
+    case OP_SEXT:
+      select_field(l, i);
+      select_extending_load(l, i);
+      break;
     case OP_INSERTVALUE: select_insertion_in_place(l, i); break;
     default: break;
   }

@@ -80,10 +80,13 @@ int select_low_half(const struct lower *l, const struct nvm_inst *i);
 bool select_predicates(const struct lower *l, const struct nvm_inst *i, uint32_t of[2]);
 /* The one of them that is a comparison, for i to make; -1: none. */
 int select_compared(const struct lower *l, const struct nvm_inst *i);
-/* Whether i cuts these bits out of the value that is operand 0 as it reads it. */
+/* Bits of `of`, with zeros above or copies of the highest one. */
 struct select_field {
+  struct nvm_value of;
   uint32_t first, bits;
+  bool is_signed;
 };
+/* Whether i cuts this field, whose `of` is operand 0 as it reads it. */
 bool select_is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field);
 /* Whether i is one bfe or mov by the patterns for fields and halves. */
 bool select_has_pattern(const struct lower *l, const struct nvm_inst *i);

@@ -53,11 +53,12 @@ struct nvm_value combine_try_rules(struct combiner *k, struct nvm_inst_id root);
 /* The same for phis, addresses, vectors, aggregates and calls. */
 struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root);
 /* Those of lanes and members (combine_lanes.c), for the op of their name; the words whose halves an
- * or, and a bitcast, joins. */
+ * or, and a bitcast, joins; zext, sext and sitofp of a byte of a word. */
 struct nvm_value combine_extractelement(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_extractvalue(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_shuffle(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_joined_halves(struct combiner *k, struct nvm_inst_id root);
+struct nvm_value combine_extended_byte(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_words_of_halves(struct combiner *k, struct nvm_inst_id root);
 /* Those of combine_bits.c. */
 struct nvm_value combine_byte_swap(struct combiner *k, struct nvm_inst_id root);

@@ -250,10 +250,11 @@ static struct nvm_value mask_of_tree(struct combiner *k, struct nvm_inst_id root
 
 /* The low bits of x: `x & mask` in x's type if that is not the wider one, which is then extended.
  * 32 of 64 bits stay a conversion: analyses and mul.wide read such an index. */
-static struct nvm_value zext_of_trunc(struct combiner *k, struct nvm_inst_id root) {
+static struct nvm_value zext_simplify(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
   const struct nvm_inst *cut = value_inst_of(k->f, inst_operand(k->f, i, 0), OP_TRUNC);
-  if (!cut || !type_is_int(&k->m->types, i->type)) return VALUE_NULL;
+  if (!cut) return combine_extended_byte(k, root);
+  if (!type_is_int(&k->m->types, i->type)) return VALUE_NULL;
   uint32_t low = type_scalar_bits(&k->m->types, cut->type),
            wide = type_scalar_bits(&k->m->types, i->type);
   struct nvm_value x = inst_operand(k->f, cut, 0);
@@ -321,16 +322,20 @@ static struct nvm_value bitcast_simplify(struct combiner *k, struct nvm_inst_id 
   return value_is_none(to) ? combine_words_of_halves(k, root) : to;
 }
 
-/* A float of the low bits of an i32: of a mask of it, which takes no conversion to fewer bits. */
+/* A float of the low bits of an i32: of a mask of it, or of their sign extension, which take no
+ * conversion to fewer bits. */
 static struct nvm_value float_of_low_bits(struct combiner *k, struct nvm_inst_id root,
-                                          const struct nvm_inst *cut) {
-  struct nvm_type type = function_inst(k->f, root)->type;
+                                          struct nvm_value low) {
+  const struct nvm_inst *i = function_inst(k->f, root), *cut = value_inst(k->f, low);
+  enum op op = (enum op)i->op;
+  struct nvm_type type = i->type;
   uint32_t bits = type_scalar_bits(&k->m->types, cut->type);
   struct nvm_value pair[] = {inst_operand(k->f, cut, 0),
                              make_int(k, TYPE_I32, known_bits_mask(bits))};
   if (bits < 8 || !type_equal(value_type(k->f, pair[0]), TYPE_I32)) return VALUE_NULL;
-  struct nvm_value masked = build_op(k, root, OP_AND, 0, TYPE_I32, 0, 2, pair);
-  return build_op(k, root, OP_UITOFP, 0, type, 0, 1, &masked);
+  struct nvm_value whole = op == OP_SITOFP ? build_op(k, root, OP_SEXT, 0, TYPE_I32, 0, 1, &low)
+                                           : build_op(k, root, OP_AND, 0, TYPE_I32, 0, 2, pair);
+  return build_op(k, root, op, 0, type, 0, 1, &whole);
 }
 
 /* A bool, or an extension, whose number is that of its operand. Bits of less than a byte are
@@ -343,7 +348,9 @@ static struct nvm_value float_of_integer(struct combiner *k, struct nvm_inst_id 
   const struct nvm_inst *zext = value_inst_of(k->f, v, OP_ZEXT),
                         *sext = value_inst_of(k->f, v, OP_SEXT),
                         *cut = value_inst_of(k->f, v, OP_TRUNC);
-  if (cut && i.op == OP_UITOFP) return float_of_low_bits(k, root, cut);
+  if (cut) return float_of_low_bits(k, root, v);
+  if (value_inst_of(k->f, v, OP_EXTRACTELEMENT) && i.op == OP_SITOFP)
+    return combine_extended_byte(k, root);
   if (!zext && (!sext || i.op != OP_SITOFP)) return VALUE_NULL;
   struct nvm_value narrow = inst_operand(k->f, zext ? zext : sext, 0);
   uint32_t bits = type_scalar_bits(&k->m->types, value_type(k->f, narrow));
@@ -541,7 +548,8 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_LSHR] = combine_count_of_bits,
       [OP_PTRTOINT] = ptrtoint_of_inttoptr,
       [OP_TRUNC] = trunc_of_tree,
-      [OP_ZEXT] = zext_of_trunc,
+      [OP_ZEXT] = zext_simplify,
+      [OP_SEXT] = combine_extended_byte,
       [OP_UITOFP] = float_of_integer,
       [OP_SITOFP] = float_of_integer,
       [OP_FDIV] = fdiv_by_power,

@@ -1,6 +1,7 @@
 /* Transformations of combine that rules cannot express: lanes and members.
  *
  *   extractvalue, extractelement of inserts; shuffles that are one of their operands
+ *   zext, sext of a byte of a word, sitofp of it: of low bits of the word shifted right
  *   or         of the two halves of a word that are lanes of a vector: the word
  *   bitcast    of a vector of halves, some of them of words: a vector of words */
 #include "ir/build.h"
@@ -70,7 +71,45 @@ struct nvm_value combine_shuffle(struct combiner *k, struct nvm_inst_id root) {
   return first ? a : second ? inst_operand(k->f, i, 1) : VALUE_NULL;
 }
 
-/* --- Words and their halves --- */
+/* --- Words, their halves and bytes --- */
+
+/* What the bitcast that is operand 0 of `lane`, an extractelement, casts: an i32, or a vector of
+ * them; else VALUE_NULL. */
+static struct nvm_value cast_words(const struct combiner *k, const struct nvm_inst *lane) {
+  const struct nvm_inst *cast = value_inst_of(k->f, inst_operand(k->f, lane, 0), OP_BITCAST);
+  struct nvm_value words = cast ? inst_operand(k->f, cast, 0) : VALUE_NULL;
+  bool are_words = cast && type_equal(type_scalar(&k->m->types, value_type(k->f, words)), TYPE_I32);
+  return are_words ? words : VALUE_NULL;
+}
+
+/* The i32 itself, or lane n. */
+static struct nvm_value build_word(struct combiner *k, struct nvm_inst_id root,
+                                   struct nvm_value words, uint64_t n) {
+  struct nvm_value operands[] = {words, make_int(k, TYPE_I32, n)};
+  return type_equal(value_type(k->f, words), TYPE_I32)
+             ? words
+             : build_op(k, root, OP_EXTRACTELEMENT, 0, TYPE_I32, 0, 2, operands);
+}
+
+struct nvm_value combine_extended_byte(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  struct nvm_value byte = inst_operand(k->f, i, 0);
+  const struct nvm_inst *lane = value_inst_of(k->f, byte, OP_EXTRACTELEMENT);
+  enum op op = (enum op)i->op;
+  struct nvm_type type = i->type;
+  uint64_t n;
+  if (!lane || type_scalar_bits(&k->m->types, lane->type) != 8 ||
+      k->f->uses.data[value_index(byte)] != 1 ||
+      !type_equal(op == OP_SITOFP ? TYPE_I32 : type, TYPE_I32) ||
+      !constant_index(k, inst_operand(k->f, lane, 1), &n))
+    return VALUE_NULL;
+  struct nvm_value words = cast_words(k, lane);
+  if (value_is_none(words)) return VALUE_NULL;
+  struct nvm_value shift[] = {build_word(k, root, words, n / 4), make_int(k, TYPE_I32, n % 4 * 8)};
+  struct nvm_value low = build_op(k, root, OP_LSHR, 0, TYPE_I32, 0, 2, shift);
+  low = build_op(k, root, OP_TRUNC, 0, type_int(&k->m->types, 8), 0, 1, &low);
+  return build_op(k, root, op, 0, type, 0, 1, &low);
+}
 
 /* The word n, if the halves are lanes 2n and 2n + 1 of words cast to lanes of 16 bits; else
  * VALUE_NULL. */
@@ -83,14 +122,8 @@ static struct nvm_value word_of_lanes(struct combiner *k, struct nvm_inst_id roo
       !constant_index(k, inst_operand(k->f, a, 1), &n) ||
       !constant_index(k, inst_operand(k->f, b, 1), &next) || n % 2 || next != n + 1)
     return VALUE_NULL;
-  const struct nvm_inst *cast = value_inst_of(k->f, inst_operand(k->f, a, 0), OP_BITCAST);
-  struct nvm_value words = cast ? inst_operand(k->f, cast, 0) : VALUE_NULL;
-  struct nvm_type type = cast ? value_type(k->f, words) : TYPE_VOID;
-  if (type_equal(type, TYPE_I32)) return words;
-  if (!type_is_vector(&k->m->types, type) || !type_equal(type_scalar(&k->m->types, type), TYPE_I32))
-    return VALUE_NULL;
-  struct nvm_value operands[] = {words, make_int(k, TYPE_I32, n / 2)};
-  return build_op(k, root, OP_EXTRACTELEMENT, 0, TYPE_I32, 0, 2, operands);
+  struct nvm_value words = cast_words(k, a);
+  return value_is_none(words) ? words : build_word(k, root, words, n / 2);
 }
 
 /* The i16 that v is the extension of. */
