@@ -442,12 +442,15 @@ enum alias alias_query(struct alias_env *e, struct memory_location a, struct mem
   return answer == ALIAS_MAY && alias_metadata_apart(e, a.access, b.access) ? ALIAS_NO : answer;
 }
 
-/* A noalias argument that a kernel only reads is not written while it runs. */
+/* A noalias argument that a kernel only reads is not written while it runs, nor a byval one, which
+ * is its own. */
 static bool is_constant_object(struct alias_env *e, struct nvm_value v) {
   if (value_kind(v) == VALUE_FUNCTION) return true;
   if (value_kind(v) == VALUE_GLOBAL) return module_global(e->f->module, v)->is_constant;
   if (value_kind(v) != VALUE_ARG || !function_is_kernel(e->f)) return false;
-  if (!function_parameter_attribute(e->f, value_index(v), ATTR_NOALIAS)) return false;
+  if (!function_parameter_attribute(e->f, value_index(v), ATTR_NOALIAS) &&
+      !function_parameter_attribute(e->f, value_index(v), ATTR_BYVAL))
+    return false;
   return function_parameter_attribute(e->f, value_index(v), ATTR_READONLY) ||
          capture_of(e, v) == CAPTURE_NO_ONLY_READ;
 }

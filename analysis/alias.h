@@ -77,6 +77,10 @@ bool alias_parameters_are_global(const struct nvm_function *f);
 
 /* The parts of an address; parts that are too long or not linear become base or variables. */
 struct alias_address alias_decompose(const struct nvm_function *f, struct nvm_value pointer);
+
+/* Whether i is an aligned load from within a byval parameter of the kernel, which is in the
+ * constant bank and always dereferenceable. */
+bool alias_loads_parameter(const struct nvm_function *f, const struct nvm_inst *i);
 /* Log2 of the known common divisor of offset and terms; 63 if all are 0. */
 uint32_t alias_offset_zeros(const struct nvm_function *f, const struct alias_address *a);
 /* Whether two addresses have the same base and terms, in any order, and so a constant distance. */

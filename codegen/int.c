@@ -31,6 +31,8 @@ static bool is_shift(enum op op) { return op == OP_SHL || op == OP_LSHR || op ==
 /* PTX shifts by a 32-bit amount whatever they shift. Amounts of the width or more are poison. */
 static struct ptx_operand shift_amount(struct lower *l, struct ptx_operand v,
                                        const struct part *p) {
+  bool is_short = v.kind != PTX_OPERAND_REG || ptx_reg_class(v.reg) == PTX_B32;
+  if (p->container == 64 && is_short) return v; /* its extension was not computed (select.h) */
   v = emit_zext(l, v, p, 32);
   return v.kind == PTX_OPERAND_REG ? emit_narrow(l, v, p->container, 32) : v;
 }
@@ -219,6 +221,7 @@ void int_lower_binary(struct lower *l, const struct nvm_inst *i) {
   struct part_list parts = part_list(l, i->type);
   const struct ptx_reg *to = value_result(l, l->inst);
   struct nvm_value a = inst_operand(l->f, i, 0), b = inst_operand(l->f, i, 1);
+  if (is_shift((enum op)i->op)) b = select_operand(l, i, 1);
   uint32_t bits = type_scalar_bits(&l->module->types, type_scalar(&l->module->types, i->type));
   for (uint32_t k = 0; k < parts.count; k++) {
     struct ptx_operand x[2] = {value_operand(l, a, k)}, y[2];

@@ -38,7 +38,7 @@ struct access {
   bool is_volatile; /* has no effect in memory of the thread */
   bool invariant;   /* ld.global.nc */
   bool is_extended; /* a load that extends: its registers are wider than the parts */
-  bool is_signed;   /* ... by the sign */
+  bool is_signed;   /* a load that copies the sign above its bits */
 };
 
 static uint16_t access_type(const struct access *a, const struct part *p) {
@@ -354,13 +354,14 @@ void memory_lower_load(struct lower *l, const struct nvm_inst *i) {
                 emit_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
   struct nvm_inst_id extension = select_extension(l, l->inst);
   a.is_extended = !inst_is_none(extension);
-  a.is_signed = a.is_extended && function_inst(l->f, extension)->op == OP_SEXT;
+  a.is_signed = a.is_extended ? function_inst(l->f, extension)->op == OP_SEXT
+                              : l->selection[l->inst.index].is_signed;
   const struct ptx_reg *to = value_result(l, l->inst);
   load_value(a, i->type, to);
   struct part_list parts = part_list(l, i->type);
   for (uint32_t k = 0; k < parts.count && !a.is_extended; k++)
     if (part_at(parts, k)->kind == PART_INT && part_at(parts, k)->bits == 8)
-      emit_note_above(l, to[k], ABOVE_ZERO);
+      emit_note_above(l, to[k], a.is_signed ? ABOVE_SIGN : ABOVE_ZERO);
 }
 
 void memory_lower_store(struct lower *l, const struct nvm_inst *i) {

@@ -64,6 +64,14 @@ static void select_factors(struct lower *l, const struct nvm_inst *product) {
   selection_of(l, product)->folded = (uint16_t)as;
 }
 
+/* PTX shifts 64 bits by an amount of 32: no instruction extends it. */
+static void select_shift_amount(struct lower *l, const struct nvm_inst *shift) {
+  const struct nvm_inst *amount = value_inst_of(l->f, inst_operand(l->f, shift, 1), OP_ZEXT);
+  if (amount && type_equal(shift->type, TYPE_I64) &&
+      type_equal(value_type(l->f, inst_operand(l->f, amount, 0)), TYPE_I32))
+    selection_of(l, shift)->folded |= 1u << 1;
+}
+
 enum select_wide select_wide_product(const struct lower *l, const struct nvm_inst *i) {
   return selection_of(l, i)->folded & (SELECT_WIDE_UNSIGNED | SELECT_WIDE_SIGNED);
 }
@@ -125,14 +133,14 @@ int select_product(const struct lower *l, const struct nvm_inst *i) {
 
 enum { MAX_INDEX = 8, SCALE_BIT = 8 }; /* bit 8 + k of a gep's `folded`: index k is scaled */
 
-/* The constant by which v is shifted left or multiplied, as a factor, if only one instruction reads
- * v; 1: it is no such value. */
+/* The constant by which v is shifted left or multiplied, as a factor; 1: it is no such value. The
+ * reader then scales by the product: as many instructions where others read v too, else fewer. */
 static uint64_t scale_of(const struct lower *l, struct nvm_value v) {
   enum { MAX_SHIFT = 30 };
   const struct nvm_inst *i = value_inst(l->f, v);
   nvm_u128 amount;
   if (l->target->optimization_level == 0 || !i || (i->op != OP_SHL && i->op != OP_MUL) ||
-      !is_read_once(l, v) || value_kind(inst_operand(l->f, i, 0)) == VALUE_CONST ||
+      value_kind(inst_operand(l->f, i, 0)) == VALUE_CONST ||
       !const_is_int(l->module, inst_operand(l->f, i, 1), &amount))
     return 1;
   if (i->op == OP_MUL) return amount > 0 && amount <= INT32_MAX ? (uint64_t)amount : 1;
@@ -451,7 +459,8 @@ struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_i
   if (k == 0 && select_is_field(l, i, &field)) return field.of;
   if (i->op == OP_OR) return unconverted(l, half_of(l, v, !(selection_of(l, i)->folded >> k & 1)));
   if (i->op == OP_GEP) return k == 0 ? v : select_index(l, i, k).value;
-  bool converts = i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL || i->op == OP_TRUNC;
+  bool converts = i->op == OP_STORE || i->op == OP_MUL || i->op == OP_SHL || i->op == OP_LSHR ||
+                  i->op == OP_ASHR || i->op == OP_TRUNC;
   bool is_folded = k < 8 * sizeof(uint16_t) && selection_of(l, i)->folded >> k & 1;
   return converts && is_folded ? unconverted(l, v) : v;
 }
@@ -477,6 +486,17 @@ static void select_extending_load(struct lower *l, const struct nvm_inst *extens
   if (is_extendable(p, to) && how.ordering == ORDER_NONE &&
       is_aligned(l, load->type, how, p->bits / 8u))
     selection_of(l, load)->coalesced_with = (uint32_t)(extension - l->f->insts.data);
+}
+
+/* Marks loads of bytes that only i reads, which makes signed numbers of them. */
+static void select_signed_loads(struct lower *l, const struct nvm_inst *i) {
+  if (i->op == OP_ICMP && i->aux < ICMP_SGT) return;
+  for (uint32_t k = 0; k < i->operand_count; k++) {
+    struct nvm_value v = inst_operand(l->f, i, k);
+    const struct nvm_inst *load = value_inst_of(l->f, v, OP_LOAD);
+    if (load && is_read_once(l, v) && type_equal(load->type, type_int(&l->module->types, 8)))
+      selection_of(l, load)->is_signed = true;
+  }
 }
 
 struct nvm_inst_id select_extension(const struct lower *l, struct nvm_inst_id load) {
@@ -596,8 +616,11 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_SUB:
     case OP_FADD:
     case OP_FSUB: select_fused_product(l, i); break;
-    case OP_MUL:
-    case OP_SHL: select_factors(l, i); break;
+    case OP_MUL: select_factors(l, i); break;
+    case OP_SHL:
+      select_factors(l, i);
+      select_shift_amount(l, i);
+      break;
     case OP_GEP: select_indices(l, i); break;
     case OP_STORE: select_stored_value(l, i); break;
     case OP_TRUNC: select_high_word(l, i); break;
@@ -613,12 +636,18 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
       select_logic(l, i);
       break;
     case OP_XOR: select_logic(l, i); break;
-    case OP_LSHR: select_field(l, i); break;
+    case OP_LSHR:
+      select_field(l, i);
+      select_shift_amount(l, i);
+      break;
+    case OP_ASHR: select_shift_amount(l, i); break;
     case OP_ZEXT: select_extending_load(l, i); break;
     case OP_SEXT:
       select_field(l, i);
       select_extending_load(l, i);
       break;
+    case OP_SITOFP:
+    case OP_ICMP: select_signed_loads(l, i); break;
     case OP_INSERTVALUE: select_insertion_in_place(l, i); break;
     default: break;
   }

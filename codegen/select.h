@@ -43,6 +43,7 @@ struct selection {
   bool wanted : 1; /* emitted, with a result in registers */
   bool is_shared : 1; /* the registers hold other values at other times */
   bool is_tested : 1; /* compared with 0 */
+  bool is_signed : 1; /* a load of a byte: with copies of its sign above, which its reader wants */
 };
 
 /* base + offset; where `in_frame`, base is an alloca with a fixed place. */

@@ -92,29 +92,10 @@ static bool sink_stores(struct simplifier *s, const struct diamond *m) {
   }
 }
 
-/* Whether i is an aligned load from within a byval parameter of the kernel, which is in the
- * constant bank and always dereferenceable. */
-static bool loads_parameter(const struct nvm_function *f, const struct nvm_inst *i) {
-  if (i->op != OP_LOAD || !effects_is_plain_access(i) || !function_is_kernel(f)) return false;
-  struct alias_address a = alias_decompose(f, inst_operand(f, i, 0));
-  if (value_kind(a.base) != VALUE_ARG || a.term_count || a.offset < 0) return false;
-  const struct nvm_module *m = f->module;
-  const struct nvm_attr *byval = function_parameter_attribute(f, value_index(a.base), ATTR_BYVAL),
-                        *align = function_parameter_attribute(f, value_index(a.base), ATTR_ALIGN);
-  if (!byval || !byval->type.index) return false;
-  uint64_t size = layout_alloc_size(&m->layout, &m->types, byval->type),
-           bytes = layout_store_size(&m->layout, &m->types, i->type), offset = (uint64_t)a.offset;
-  uint32_t has = align ? attr_align_bytes(align)
-                       : layout_written_align(&m->layout, &m->types, byval->type, 0),
-           wants = layout_written_align(&m->layout, &m->types, i->type,
-                                        memory_access_unpack(i->aux).align_log2);
-  return bytes <= size && offset <= size - bytes && has % wants == 0 && offset % wants == 0;
-}
-
 /* In 32-bit instructions, roughly; above MAX_SPECULATED: must not be speculated. */
 static uint32_t inst_cost(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct type_table *t = &f->module->types;
-  if (loads_parameter(f, i)) {
+  if (alias_loads_parameter(f, i)) {
     uint64_t bytes = layout_store_size(&f->module->layout, t, i->type);
     return bytes < 4 * MAX_SPECULATED ? (uint32_t)(bytes + 3) / 4 : MAX_SPECULATED + 1;
   }

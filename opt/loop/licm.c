@@ -115,7 +115,7 @@ static uint32_t find_target_loop(struct mover *m, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(m->f, id);
   struct memory_location where;
   bool load = i->op == OP_LOAD && effects_is_plain_access(i) && alias_location_of(m->f, id, &where);
-  bool anywhere = effects_is_speculatable(m->f, i);
+  bool anywhere = effects_is_speculatable(m->f, i) || (load && alias_loads_parameter(m->f, i));
   if (!load && !anywhere && !effects_is_pure(m->f, i)) return 0;
   uint32_t out = 0;
   for (uint32_t n = m->nest.loops.innermost[i->block.index]; n; n = m->nest.loops.data[n].parent) {

@@ -87,8 +87,52 @@ static struct nvm_value gep_simplify(struct combiner *k, struct nvm_inst_id root
   return build_op(k, root, OP_GEP, flags, g->type, TYPE_I8.index, 2, operands);
 }
 
+/* A pointer as a constant distance from another. */
+struct distance {
+  struct nvm_value from;
+  int64_t bytes;
+  bool inbounds, casts; /* all steps stay in the object; some step changes the state space */
+};
+
+static struct distance distance_of(const struct combiner *k, struct nvm_value v) {
+  enum { MAX_STEPS = 16 };
+  struct distance d = {.from = v, .inbounds = true};
+  for (uint32_t step = 0; step < MAX_STEPS; step++) {
+    const struct nvm_inst *i = value_inst(k->f, d.from);
+    int64_t bytes = 0;
+    bool casts = i && i->op == OP_ADDRSPACECAST;
+    if (!i || !(casts || (i->op == OP_GEP && gep_small_offset(k->f, i, &bytes))) ||
+        !type_is_ptr(&k->m->types, value_type(k->f, inst_operand(k->f, i, 0))))
+      break;
+    d.from = inst_operand(k->f, i, 0);
+    d.bytes += bytes;
+    d.casts |= casts;
+    d.inbounds &= casts || i->flags & INST_INBOUNDS;
+  }
+  return d;
+}
+
+/* Pointers at constant distances from one: two differ as the distances do. Their order too, if no
+ * address wraps; a state space is a window of the generic one. */
+static struct nvm_value icmp_of_distances(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  struct nvm_type type = value_type(k->f, inst_operand(k->f, i, 0));
+  if (!type_is_ptr(&k->m->types, type)) return VALUE_NULL;
+  struct distance a = distance_of(k, inst_operand(k->f, i, 0)),
+                  b = distance_of(k, inst_operand(k->f, i, 1));
+  bool inbounds = a.inbounds && b.inbounds;
+  bool may_wrap = layout_pointer_bits(&k->m->layout, type_info(&k->m->types, type)->width) < 64;
+  if (!value_equal(a.from, b.from) || ((a.casts || b.casts || may_wrap) && !inbounds))
+    return VALUE_NULL;
+  bool known = i->aux <= ICMP_NE || (inbounds && i->aux <= ICMP_ULE);
+  bool less = a.bytes < b.bytes, equal = a.bytes == b.bytes;
+  bool holds[] = {[ICMP_EQ] = equal,  [ICMP_NE] = !equal, [ICMP_UGT] = !less && !equal,
+                  [ICMP_UGE] = !less, [ICMP_ULT] = less,  [ICMP_ULE] = less || equal};
+  return known ? make_int(k, TYPE_I1, holds[i->aux]) : VALUE_NULL;
+}
+
 /* p + i == p + j becomes i == j, if neither can wrap. */
-static struct nvm_value icmp_of_addresses(struct combiner *k, struct nvm_inst_id root) {
+static struct nvm_value icmp_of_indices(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
   const struct nvm_inst *a = value_inst_of(k->f, inst_operand(k->f, i, 0), OP_GEP);
   const struct nvm_inst *b = value_inst_of(k->f, inst_operand(k->f, i, 1), OP_GEP);
@@ -104,6 +148,11 @@ static struct nvm_value icmp_of_addresses(struct combiner *k, struct nvm_inst_id
           layout_pointer_bits(&k->m->layout, type_info(&k->m->types, a->type)->width))
     return VALUE_NULL;
   return build_op(k, root, OP_ICMP, 0, i->type, i->aux, 2, operands);
+}
+
+static struct nvm_value icmp_of_addresses(struct combiner *k, struct nvm_inst_id root) {
+  struct nvm_value to = icmp_of_distances(k, root);
+  return value_is_none(to) ? icmp_of_indices(k, root) : to;
 }
 
 /* --- Casts of pointers --- */

@@ -8,7 +8,8 @@
  *            the range of each integer (analysis/ranges.h). A block with one predecessor adds what
  *            its branch or switch implies, llvm.assume its condition; leaving the subtree removes
  *            these facts. Phis of loops start at their first value; their step gives the
- *            direction, the latch's test the bound.
+ *            direction, the latch's test the bound; those of one loop that start at no negative
+ *            number stay so if, assuming it of all, none of the next values is negative.
  *              operand with one possible value               → the constant
  *              icmp, min, max that are decided               → constant, operand
  *              sdiv, srem, ashr, sext, abs, not negative     → udiv, urem, lshr, zext nneg, itself
@@ -28,6 +29,7 @@
 #include "ir/build.h"
 #include "ir/dominance.h"
 #include "ir/intrinsic.h"
+#include "analysis/nonnegative.h"
 #include "analysis/ranges.h"
 #include "analysis/scev.h"
 #include "opt/cfg/cfg.h"
@@ -62,6 +64,7 @@ struct walker {
   VEC(struct fact) undo;
   struct nvm_block *child, *sibling; /* of the dominator tree, in reverse postorder */
   uint8_t *fits;                     /* by instruction: FITS_ of phis with two entries */
+  struct nonnegative nonnegative;
   VEC(struct counter) counters;
   uint32_t *case_of; /* by block: the case operand of the switch that leads there, 0: none */
   bool changed;
@@ -221,6 +224,8 @@ static struct range range_of_phi(struct walker *w, struct nvm_inst_id id) {
                               : current_range(w, v);
       r = r.width ? range_either(r, next) : next;
     }
+  if (w->nonnegative.marked[id.index] && r.width && !range_is_empty(r))
+    r = range_both(r, range_signed(r.width, 0, r.most));
   return range_is_empty(r) ? range_of_value(w->f, value_of_inst(id)) : r;
 }
 
@@ -577,6 +582,7 @@ static void use_condition(struct walker *w, struct nvm_block b) {
 static bool visit_block(struct walker *w, struct nvm_block b) {
   if (!add_edge_condition(w, b)) return false;
   use_condition(w, b);
+  nonnegative_mark(&w->nonnegative, b);
   FOR_EACH_INST (w->f, b, i) {
     insert_constants(w, i);
     enum op op = (enum op)function_inst(w->f, i)->op;
@@ -627,10 +633,13 @@ enum nvm_status correlated_run(struct nvm_function *f, struct pass_env *env, boo
   w.child = arena_alloc(env->arena, f->blocks.count * sizeof *w.child);
   w.sibling = arena_alloc(env->arena, f->blocks.count * sizeof *w.sibling);
   w.fits = arena_alloc(env->arena, f->insts.count);
+  w.nonnegative = (struct nonnegative){
+      .f = f, .dominance = &w.dominance, .range_of = current_range, .state = &w};
+  w.nonnegative.marked = arena_alloc(env->arena, f->insts.count * sizeof *w.nonnegative.marked);
   w.case_of = arena_alloc(env->arena, f->blocks.count * sizeof *w.case_of);
   if (!w.knowledge || !w.known || !w.child || !w.sibling || !w.case_of || !w.fits ||
-      !flow_dominance(env->flow, f, &w.dominance) || !rewrite_init(&w.rewrite, f, env->arena) ||
-      !walk(&w) || !demote_counters(&w))
+      !w.nonnegative.marked || !flow_dominance(env->flow, f, &w.dominance) ||
+      !rewrite_init(&w.rewrite, f, env->arena) || !walk(&w) || !demote_counters(&w))
     return NVM_OUT_OF_MEMORY;
   *env->statistic += w.rewrite.count;
   rewrite_apply(&w.rewrite);

@@ -6,11 +6,12 @@
  *            from the entry. The table needs no scopes: in preorder, an expression that does not
  *            dominate the current block dominates no later one either, so a newer one replaces it.
  *            Operations on constants and loads from constant variables are folded. gvn also visits
- *            the other loads, and stores (opt/memory/load_elimination.c).
+ *            the other loads, and stores (opt/memory/load_elimination.c), and moves an expression
+ *            above a branch that is computed both in a block that the branch may skip and after it.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in operands (hashing); loads as load_elimination.h says.
- * Omits:     partially redundant arithmetic.
+ * Omits:     other partially redundant arithmetic.
  * Tests:     check/opt/early-cse-*, check/opt/gvn-*. */
 #include "ir/evalintrinsic.h"
 #include "analysis/effects.h"
@@ -22,6 +23,7 @@ struct numbering {
   struct nvm_function *f;
   struct dominance dominance;
   struct rewrite rewrite;
+  bool hoists;         /* above branches */
   uint32_t *slots;     /* by hash, linear probing: the latest instruction with an expression */
   uint32_t slot_count; /* a power of two, at least twice the instructions */
 };
@@ -65,6 +67,41 @@ static struct nvm_value fold(struct numbering *g, const struct nvm_inst *i) {
   return eval_inst(g->f, i, operands);
 }
 
+/* Whether i is executed whenever its block is entered. */
+static bool is_reached(const struct nvm_function *f, const struct nvm_inst *i) {
+  const struct nvm_inst *before = NULL;
+  for (struct nvm_inst_id n = function_block(f, i->block)->first; before != i;
+       n = function_inst(f, n)->next) {
+    before = function_inst(f, n);
+    if (effects_may_not_return(f, before)) return false;
+  }
+  return true;
+}
+
+/* Moves `seen` above the branch that may skip its block and goes to that of i, an equal expression,
+ * in any case. */
+static bool hoist(struct numbering *g, struct nvm_inst_id seen, const struct nvm_inst *i) {
+  struct nvm_function *f = g->f;
+  const struct dominance *d = &g->dominance;
+  const struct nvm_inst *s = function_inst(f, seen);
+  struct nvm_block skipped = s->block, above = d->immediate[skipped.index];
+  if (s->op == OP_CALL || s->op == OP_PHI || above.index != d->immediate[i->block.index].index ||
+      dominance_predecessor_count(d, skipped) != 1 || block_successor_count(f, above) != 2 ||
+      block_successor_count(f, skipped) != 1 ||
+      block_successor(f, skipped, 0).index != i->block.index ||
+      (block_successor(f, above, 0).index != i->block.index &&
+       block_successor(f, above, 1).index != i->block.index) ||
+      (!effects_is_speculatable(f, s) && !(is_reached(f, s) && is_reached(f, i))))
+    return false;
+  for (uint32_t k = 0; k < s->operand_count; k++) {
+    const struct nvm_inst *from = value_inst(f, inst_operand(f, s, k));
+    if (from && from->block.index == skipped.index) return false;
+  }
+  inst_unlink(f, seen);
+  inst_insert_before(f, seen, block_terminator(f, above));
+  return true;
+}
+
 /* Convergent expressions depend on which threads execute them: the same ones within a block. */
 static void visit_pure(struct numbering *g, struct nvm_inst_id id) {
   struct nvm_inst *i = function_inst(g->f, id);
@@ -79,7 +116,8 @@ static void visit_pure(struct numbering *g, struct nvm_inst_id id) {
     struct nvm_inst *seen = &g->f->insts.data[g->slots[n]];
     if (!same_expression(g, seen, i)) continue;
     bool is_available = effects_is_pure(g->f, i)
-                            ? dominance_dominates(&g->dominance, seen->block, i->block)
+                            ? dominance_dominates(&g->dominance, seen->block, i->block) ||
+                                  (g->hoists && hoist(g, (struct nvm_inst_id){g->slots[n]}, i))
                             : seen->block.index == i->block.index;
     if (!is_available) break;
     seen->flags &= i->flags;
@@ -136,6 +174,7 @@ enum nvm_status early_cse_run(struct nvm_function *f, struct pass_env *env, bool
 enum nvm_status gvn_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct numbering g;
   if (!begin(&g, f, env)) return NVM_OUT_OF_MEMORY;
+  g.hoists = true;
   struct load_eliminator *loads = load_elimination_begin(f, &g.dominance, &g.rewrite, env->arena);
   if (!loads || !walk(&g, loads, env->arena)) return NVM_OUT_OF_MEMORY;
   uint64_t changes = g.rewrite.count;

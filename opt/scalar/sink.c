@@ -7,12 +7,14 @@
  *            edge) and is in no loop that the instruction is not in. If this would keep more
  *            registers alive than it saves, only to blocks whose execution a branch decides. A load
  *            moves only there, past nothing that may write or synchronize, and only if the branch
- *            does not depend on memory: else its latency overlaps that of the condition.
+ *            does not depend on memory: else its latency overlaps that of the condition. Parameters
+ *            of kernels are no such memory.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in uses times MAX_STEPS up the dominator tree.
  * Omits:     loads past joins; convergent instructions and those with effects.
  * Tests:     check/opt/sink.nvir. */
+#include "analysis/alias.h"
 #include "analysis/loops.h"
 #include "analysis/pressure.h"
 #include "analysis/effects.h"
@@ -104,22 +106,36 @@ static struct nvm_block find_place(const struct sinker *s, struct nvm_inst_id i)
   return from;
 }
 
+static bool is_movable_load(const struct nvm_inst *i) {
+  return i->op == OP_LOAD && effects_is_plain_access(i);
+}
+
+/* Whether i loads from a byval parameter of the kernel, which is in the constant bank. */
+static bool loads_parameter(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (!is_movable_load(i) || !function_is_kernel(f)) return false;
+  struct nvm_value base = alias_decompose(f, inst_operand(f, i, 0)).base;
+  return value_kind(base) == VALUE_ARG &&
+         function_parameter_attribute(f, value_index(base), ATTR_BYVAL);
+}
+
 /* Whether v is computed from memory or by a phi, or by more than a few instructions. */
 static bool depends_on_memory(const struct sinker *s, struct nvm_value v, uint32_t depth) {
   if (value_kind(v) != VALUE_INST) return false;
   const struct nvm_inst *i = function_inst(s->f, value_inst_id(v));
-  if (depth == 0 || i->op == OP_PHI || !effects_is_pure(s->f, i)) return true;
+  if (depth == 0 || i->op == OP_PHI || !(effects_is_pure(s->f, i) || loads_parameter(s->f, i)))
+    return true;
   for (uint32_t k = 0; k < i->operand_count; k++)
     if (depends_on_memory(s, inst_operand(s->f, i, k), depth - 1)) return true;
   return false;
 }
 
-/* Whether a load moves from the block above `to` into it. */
-static bool takes_loads(const struct sinker *s, struct nvm_block to) {
+/* Whether load i moves from the block above `to` into it. */
+static bool takes_load(const struct sinker *s, const struct nvm_inst *i, struct nvm_block to) {
   struct nvm_block above = dominance_first_predecessor(&s->dominance, to);
   const struct nvm_inst *branch = function_inst(s->f, function_block(s->f, above)->last);
   return is_decided(s, to) &&
-         !depends_on_memory(s, inst_operand(s->f, branch, 0), MAX_CONDITION_DEPTH);
+         (loads_parameter(s->f, i) ||
+          !depends_on_memory(s, inst_operand(s->f, branch, 0), MAX_CONDITION_DEPTH));
 }
 
 /* The block on the way down from the load's block to `to` that it may move to. */
@@ -128,13 +144,9 @@ static struct nvm_block find_place_of_load(const struct sinker *s, struct nvm_in
   struct nvm_block from = function_inst(s->f, i)->block, place = to;
   for (struct nvm_block above; to.index != from.index; to = above) {
     above = s->dominance.immediate[to.index];
-    if (s->fixes_loads[above.index] || !takes_loads(s, to)) place = above;
+    if (s->fixes_loads[above.index] || !takes_load(s, function_inst(s->f, i), to)) place = above;
   }
   return place;
-}
-
-static bool is_movable_load(const struct nvm_inst *i) {
-  return i->op == OP_LOAD && effects_is_plain_access(i);
 }
 
 /* Whether no load may move past i: it may write or wait for another thread. */
