@@ -442,8 +442,8 @@ enum alias alias_query(struct alias_env *e, struct memory_location a, struct mem
   return answer == ALIAS_MAY && alias_metadata_apart(e, a.access, b.access) ? ALIAS_NO : answer;
 }
 
-/* A noalias argument that a kernel only reads is not written while it runs, nor a byval one, which
- * is its own. */
+/* A noalias argument that a kernel only reads is not written while it runs. Neither is a byval one:
+ * it is the kernel's own copy. */
 static bool is_constant_object(struct alias_env *e, struct nvm_value v) {
   if (value_kind(v) == VALUE_FUNCTION) return true;
   if (value_kind(v) == VALUE_GLOBAL) return module_global(e->f->module, v)->is_constant;

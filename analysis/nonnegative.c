@@ -1,5 +1,5 @@
-/* Loop variables that are never negative; see nonnegative.h. Binary searches have such: the middle
- * of two positions is one, and so are both for the next search. */
+/* Loop variables that are never negative; see nonnegative.h. Those of a binary search are an
+ * example: the middle of two positions is a position, and the next step takes it for one of them. */
 #include "analysis/nonnegative.h"
 
 /* Whether b is what a division of a by a power of two adds to it: nothing if a is not negative. */
@@ -13,7 +13,7 @@ static bool rounds_up(const struct nonnegative *n, struct nvm_value a, struct nv
 }
 
 /* Whether v is not negative (or is poison) if the marked phis are not. */
-static bool stays(struct nonnegative *n, struct nvm_value v, uint32_t depth) {
+static bool stays_nonnegative(struct nonnegative *n, struct nvm_value v, uint32_t depth) {
   enum { MAX_STEPS = 6, MAX_VISITS = 100 };
   const struct nvm_inst *i = value_inst(n->f, v);
   if (i && i->op == OP_PHI && n->marked[value_index(v)]) return true;
@@ -23,17 +23,22 @@ static bool stays(struct nonnegative *n, struct nvm_value v, uint32_t depth) {
   struct nvm_value a = inst_operand(n->f, i, 0), b = inst_operand(n->f, i, 1);
   switch ((enum op)i->op) {
     case OP_ADD:
-      if (rounds_up(n, a, b)) return stays(n, a, depth);
-      return (i->flags & INST_NSW) && stays(n, a, depth) && stays(n, b, depth);
-    case OP_MUL: return (i->flags & INST_NSW) && stays(n, a, depth) && stays(n, b, depth);
-    case OP_LSHR: return n->range_of(n->state, b).low > 0 || stays(n, a, depth);
-    case OP_SDIV: return n->range_of(n->state, b).least > 0 && stays(n, a, depth);
+      if (rounds_up(n, a, b)) return stays_nonnegative(n, a, depth);
+      return (i->flags & INST_NSW) && stays_nonnegative(n, a, depth) &&
+             stays_nonnegative(n, b, depth);
+    case OP_MUL:
+      return (i->flags & INST_NSW) && stays_nonnegative(n, a, depth) &&
+             stays_nonnegative(n, b, depth);
+    case OP_LSHR: return n->range_of(n->state, b).low > 0 || stays_nonnegative(n, a, depth);
+    case OP_SDIV: return n->range_of(n->state, b).least > 0 && stays_nonnegative(n, a, depth);
     case OP_ASHR:
-    case OP_SREM: return stays(n, a, depth);
-    case OP_SELECT: return stays(n, b, depth) && stays(n, inst_operand(n->f, i, 2), depth);
+    case OP_SREM: return stays_nonnegative(n, a, depth);
+    case OP_SELECT:
+      return stays_nonnegative(n, b, depth) &&
+             stays_nonnegative(n, inst_operand(n->f, i, 2), depth);
     case OP_PHI:
       for (uint32_t k = 0; k < i->operand_count; k += 2)
-        if (!stays(n, inst_operand(n->f, i, k), depth)) return false;
+        if (!stays_nonnegative(n, inst_operand(n->f, i, k), depth)) return false;
       return true;
     default: return false;
   }
@@ -46,7 +51,7 @@ static bool is_next(const struct nonnegative *n, const struct nvm_inst *phi, uin
          dominance_dominates(n->dominance, phi->block, from);
 }
 
-static bool starts(const struct nonnegative *n, const struct nvm_inst *phi) {
+static bool starts_nonnegative(const struct nonnegative *n, const struct nvm_inst *phi) {
   const struct type_table *t = &n->f->module->types;
   bool loops = false;
   if (!type_is_int(t, phi->type) || type_scalar_bits(t, phi->type) > 64) return false;
@@ -58,10 +63,10 @@ static bool starts(const struct nonnegative *n, const struct nvm_inst *phi) {
   return loops;
 }
 
-static bool all_stay(struct nonnegative *n, const struct nvm_inst *phi) {
+static bool all_entries_stay(struct nonnegative *n, const struct nvm_inst *phi) {
   n->visits = 0;
   for (uint32_t k = 0; k < phi->operand_count; k += 2)
-    if (!stays(n, inst_operand(n->f, phi, k), 0)) return false;
+    if (!stays_nonnegative(n, inst_operand(n->f, phi, k), 0)) return false;
   return true;
 }
 
@@ -70,12 +75,12 @@ void nonnegative_mark(struct nonnegative *n, struct nvm_block b) {
   struct nvm_inst_id first = function_block(n->f, b)->first, end = block_first_after_phis(n->f, b);
   bool changed = false;
   for (struct nvm_inst_id i = first; i.index != end.index; i = function_inst(n->f, i)->next)
-    changed |= n->marked[i.index] = starts(n, function_inst(n->f, i));
+    changed |= n->marked[i.index] = starts_nonnegative(n, function_inst(n->f, i));
   for (int round = 0; changed; round++) {
     changed = false;
     for (struct nvm_inst_id i = first; i.index != end.index; i = function_inst(n->f, i)->next) {
       if (!n->marked[i.index]) continue;
-      n->marked[i.index] = round < MAX_ROUNDS && all_stay(n, function_inst(n->f, i));
+      n->marked[i.index] = round < MAX_ROUNDS && all_entries_stay(n, function_inst(n->f, i));
       changed |= !n->marked[i.index];
     }
   }

@@ -1,11 +1,12 @@
-/* memcpy, memmove and memset: straight code for short constant lengths, else loops over the widest
- * unit that the alignments allow, and over the bytes that remain. */
+/* memcpy, memmove and memset: straight code for short constant lengths. Else loops over the widest
+ * unit that the alignments allow, for a constant length several at a time, and over the bytes that
+ * remain. */
 #include "codegen/emit.h"
 #include "codegen/memory.h"
 #include "codegen/report.h"
 #include "codegen/value.h"
 
-enum { UNROLLED_BYTES = 128, WIDEST_UNIT = 8 };
+enum { UNROLLED_BYTES = 128, WIDEST_UNIT = 8, UNITS_AT_A_TIME = 4 };
 
 static struct ptx_operand new_unit(struct lower *l, uint32_t bytes) {
   return ptx_r(emit_temp(l, mod_class(mod_bits(bytes <= 2 ? 16 : bytes * 8))));
@@ -74,7 +75,15 @@ static struct unit_loop begin_loop(struct lower *l, struct ptx_reg left, uint32_
 static void end_loop(struct lower *l, const struct unit_loop *x) {
   advance(l, x->left, -(int64_t)x->unit);
   branch_on(l, PTX_MOD_GE, x, x->begin);
-  ptx_add_label(l->pf, x->end);
+  if (x->end) ptx_add_label(l->pf, x->end);
+}
+
+/* A loop over `unit` bytes of a constant length, which is not less. */
+static struct unit_loop begin_long_loop(struct lower *l, uint64_t bytes, uint32_t unit) {
+  struct unit_loop x = {emit_temp(l, PTX_B64), unit, emit_new_label(l), 0};
+  emit_copy(l, x.left, ptx_i((int64_t)bytes));
+  ptx_add_label(l->pf, x.begin);
+  return x;
 }
 
 /* Copies units from the first to the last, or, with addresses that start at the ends, `backwards`.
@@ -89,6 +98,26 @@ static void copy_loop(struct lower *l, struct address to, struct address from, s
   emit_unit(l, false, to, unit, r, is_volatile);
   for (int k = 0; k < 2 && !backwards; k++) advance(l, ends[k], unit);
   end_loop(l, &x);
+}
+
+/* More bytes than are copied without a loop. */
+static void copy_long(struct lower *l, struct address to, struct address from, uint64_t bytes,
+                      bool is_volatile) {
+  uint32_t align = to.align < from.align ? to.align : from.align;
+  uint32_t unit = unit_for(align, WIDEST_UNIT), step = UNITS_AT_A_TIME * unit;
+  struct address t = loop_address(l, to), f = loop_address(l, from);
+  struct unit_loop x = begin_long_loop(l, bytes, step);
+  struct ptx_operand r[UNITS_AT_A_TIME];
+  for (uint32_t k = 0; k < UNITS_AT_A_TIME; k++) {
+    r[k] = new_unit(l, unit);
+    emit_unit(l, true, address_plus(f, k * unit), unit, r[k], is_volatile);
+  }
+  for (uint32_t k = 0; k < UNITS_AT_A_TIME; k++)
+    emit_unit(l, false, address_plus(t, k * unit), unit, r[k], is_volatile);
+  advance(l, t.at.reg, step);
+  advance(l, f.at.reg, step);
+  end_loop(l, &x);
+  copy_unrolled(l, t, f, bytes % step, is_volatile);
 }
 
 static struct ptx_reg counter(struct lower *l, struct ptx_operand length) {
@@ -171,7 +200,7 @@ static struct ptx_operand length_operand(struct lower *l, const struct nvm_inst 
 void block_copy_bytes(struct lower *l, struct address to, struct address from, uint64_t bytes,
                       bool is_volatile) {
   if (bytes <= UNROLLED_BYTES) copy_unrolled(l, to, from, bytes, is_volatile);
-  else copy_forwards(l, to, from, ptx_i((int64_t)bytes), is_volatile);
+  else copy_long(l, to, from, bytes, is_volatile);
 }
 
 void block_lower_copy(struct lower *l, const struct nvm_inst *i, bool may_overlap) {
@@ -209,6 +238,29 @@ static void fill_loop(struct lower *l, struct address to, struct ptx_reg left, u
   end_loop(l, &x);
 }
 
+static void fill_unrolled(struct lower *l, struct address to, uint64_t bytes,
+                          struct ptx_operand byte, bool is_volatile) {
+  for (uint64_t at = 0; at < bytes;) {
+    uint32_t unit = unit_for(to.align, bytes - at);
+    emit_unit(l, false, address_plus(to, (int64_t)at), unit, fill_value(l, byte, unit),
+              is_volatile);
+    at += unit;
+  }
+}
+
+static void fill_long(struct lower *l, struct address to, uint64_t bytes, struct ptx_operand byte,
+                      bool is_volatile) {
+  uint32_t unit = unit_for(to.align, WIDEST_UNIT), step = UNITS_AT_A_TIME * unit;
+  struct address t = loop_address(l, to);
+  struct ptx_operand value = fill_value(l, byte, unit);
+  struct unit_loop x = begin_long_loop(l, bytes, step);
+  for (uint32_t k = 0; k < UNITS_AT_A_TIME; k++)
+    emit_unit(l, false, address_plus(t, k * unit), unit, value, is_volatile);
+  advance(l, t.at.reg, step);
+  end_loop(l, &x);
+  fill_unrolled(l, t, bytes % step, byte, is_volatile);
+}
+
 void block_lower_fill(struct lower *l, const struct nvm_inst *i) {
   struct address to = argument_address(l, i, 0);
   bool known, is_volatile = is_volatile_call(l, i);
@@ -219,13 +271,8 @@ void block_lower_fill(struct lower *l, const struct nvm_inst *i) {
     report_refuse(l, "a fill of constant or parameter memory", "these are read-only");
     return;
   }
-  if (known && bytes <= UNROLLED_BYTES) {
-    for (uint64_t at = 0; at < bytes;) {
-      uint32_t unit = unit_for(to.align, bytes - at);
-      emit_unit(l, false, address_plus(to, (int64_t)at), unit, fill_value(l, byte, unit),
-                is_volatile);
-      at += unit;
-    }
+  if (known) {
+    (bytes <= UNROLLED_BYTES ? fill_unrolled : fill_long)(l, to, bytes, byte, is_volatile);
     return;
   }
   struct ptx_reg left = counter(l, length);

@@ -32,7 +32,7 @@ static bool is_shift(enum op op) { return op == OP_SHL || op == OP_LSHR || op ==
 static struct ptx_operand shift_amount(struct lower *l, struct ptx_operand v,
                                        const struct part *p) {
   bool is_short = v.kind != PTX_OPERAND_REG || ptx_reg_class(v.reg) == PTX_B32;
-  if (p->container == 64 && is_short) return v; /* its extension was not computed (select.h) */
+  if (p->container == 64 && is_short) return v; /* a constant, or not extended (select.h) */
   v = emit_zext(l, v, p, 32);
   return v.kind == PTX_OPERAND_REG ? emit_narrow(l, v, p->container, 32) : v;
 }

@@ -1,6 +1,6 @@
 /* Loads vectors in the form that all readers of their lanes want.
  *
- *   up to 16 bytes, extended alike      the vector is extended, so that the load extends (select.c)
+ *   bytes that are extended alike       the vector is extended, so that the load extends (select.c)
  *   lanes cast alike to a type of as    a vector of that type is loaded, in registers of its class
  *   many bits
  *
@@ -30,12 +30,12 @@ static uint32_t lane_bits(const struct nvm_function *f, struct nvm_type type) {
 /* Whether i is an extension that the load of a vector can do. */
 static bool extends_bytes(const struct nvm_function *f, const struct nvm_inst *i,
                           const struct nvm_inst *load) {
-  enum { MOST_LANES = 4, MOST_WORDS = 16 };
-  uint64_t most = type_equal(i->type, TYPE_I32)   ? MOST_WORDS
-                  : type_equal(i->type, TYPE_I64) ? MOST_LANES
-                                                  : 0;
+  enum { MAX_LANES = 4, MAX_BYTES = 16 };
+  uint64_t max = type_equal(i->type, TYPE_I32)   ? MAX_BYTES
+                 : type_equal(i->type, TYPE_I64) ? MAX_LANES
+                                                 : 0;
   return (i->op == OP_ZEXT || i->op == OP_SEXT) && lane_bits(f, load->type) == 8 &&
-         lane_count_of(f, load) <= most;
+         lane_count_of(f, load) <= max;
 }
 
 /* Whether i reads bits of a lane as a scalar of another type. */

@@ -468,11 +468,11 @@ struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_i
 /* Whether a load of parts like p can extend as many as `to` has: scalars, and lanes of one register
  * each. Bytes that are loaded as words are extended to 32 bits. */
 static bool is_extendable(const struct part *p, struct part_list to) {
-  enum { MOST_LANES = 4, MOST_BYTES = 16 };
+  enum { MAX_LANES = 4, MAX_BYTES = 16 };
   if (p->kind != PART_INT) return false;
   if (p->bits == 16) return to.count == 1;
   return p->bits == 8 &&
-         (to.count <= MOST_LANES || (to.count <= MOST_BYTES && part_at(to, 0)->container == 32));
+         (to.count <= MAX_LANES || (to.count <= MAX_BYTES && part_at(to, 0)->container == 32));
 }
 
 static void select_extending_load(struct lower *l, const struct nvm_inst *extension) {

@@ -56,9 +56,9 @@ struct selected_address {
 /* Decides for the whole function; needs the places of allocas. False when out of memory. */
 bool select_function(struct lower *l);
 
-/* Operand k as instruction i reads it: the extension of an index or factor, the truncation of a
- * stored value, the shift of a truncated one, or what makes halves of two joined values is looked
- * through where i does it. */
+/* Operand k as instruction i reads it: the extension of an index, a factor or the amount of a
+ * shift, the truncation of a stored value, the shift of a truncated one, what a field is cut out
+ * with, or what makes halves of two joined values is looked through where i does it. */
 struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_inst *i, uint32_t k);
 static inline struct nvm_value select_operand(const struct lower *l, const struct nvm_inst *i,
                                               uint32_t k) {

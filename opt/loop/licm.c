@@ -177,8 +177,10 @@ static bool hoist_phi(struct mover *m, struct nvm_inst_id id) {
 
 /* Moves i to the preheader of loop `out`. */
 static void move_out(struct mover *m, struct nvm_inst_id i, uint32_t out) {
-  if (!is_certain(m, out, function_inst(m->f, i)->block))
+  if (!is_certain(m, out, function_inst(m->f, i)->block)) {
     m->f->locations.data[i.index].index = 0; /* docs/locations.md, rule 4 */
+    m->f->attachments.data[i.index] = 0;     /* what they say held behind the branch */
+  }
   inst_unlink(m->f, i);
   inst_insert_before(m->f, i, block_terminator(m->f, m->nest.loops.data[out].preheader));
   ++*m->env->statistic;

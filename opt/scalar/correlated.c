@@ -8,8 +8,8 @@
  *            the range of each integer (analysis/ranges.h). A block with one predecessor adds what
  *            its branch or switch implies, llvm.assume its condition; leaving the subtree removes
  *            these facts. Phis of loops start at their first value; their step gives the
- *            direction, the latch's test the bound; those of one loop that start at no negative
- *            number stay so if, assuming it of all, none of the next values is negative.
+ *            direction, the latch's test the bound. analysis/nonnegative.h finds those that are
+ *            never negative.
  *              operand with one possible value               → the constant
  *              icmp, min, max that are decided               → constant, operand
  *              sdiv, srem, ashr, sext, abs, not negative     → udiv, urem, lshr, zext nneg, itself

@@ -67,15 +67,16 @@ static struct nvm_value fold(struct numbering *g, const struct nvm_inst *i) {
   return eval_inst(g->f, i, operands);
 }
 
-/* Whether i is executed whenever its block is entered. */
+/* Whether i is executed whenever its block is entered; true only for the first instructions. */
 static bool is_reached(const struct nvm_function *f, const struct nvm_inst *i) {
-  const struct nvm_inst *before = NULL;
-  for (struct nvm_inst_id n = function_block(f, i->block)->first; before != i;
-       n = function_inst(f, n)->next) {
-    before = function_inst(f, n);
+  enum { MAX_SCANNED = 64 };
+  struct nvm_inst_id n = function_block(f, i->block)->first;
+  for (uint32_t k = 0; k < MAX_SCANNED; k++, n = function_inst(f, n)->next) {
+    const struct nvm_inst *before = function_inst(f, n);
+    if (before == i) return true;
     if (effects_may_not_return(f, before)) return false;
   }
-  return true;
+  return false;
 }
 
 /* Moves `seen` above the branch that may skip its block and goes to that of i, an equal expression,
@@ -97,6 +98,8 @@ static bool hoist(struct numbering *g, struct nvm_inst_id seen, const struct nvm
     const struct nvm_inst *from = value_inst(f, inst_operand(f, s, k));
     if (from && from->block.index == skipped.index) return false;
   }
+  if (f->locations.data[seen.index].index != f->locations.data[i - f->insts.data].index)
+    f->locations.data[seen.index].index = 0; /* docs/locations.md, rule 3 */
   inst_unlink(f, seen);
   inst_insert_before(f, seen, block_terminator(f, above));
   return true;

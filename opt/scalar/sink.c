@@ -8,7 +8,7 @@
  *            registers alive than it saves, only to blocks whose execution a branch decides. A load
  *            moves only there, past nothing that may write or synchronize, and only if the branch
  *            does not depend on memory: else its latency overlaps that of the condition. Parameters
- *            of kernels are no such memory.
+ *            of kernels do not count as memory here.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in uses times MAX_STEPS up the dominator tree.
@@ -22,7 +22,7 @@
 #include "opt/rewrite.h"
 #include "analysis/uses.h"
 
-enum { MAX_STEPS = 64, MAX_CONDITION_DEPTH = 6 };
+enum { MAX_STEPS = 64, MAX_CONDITION_VALUES = 32 };
 
 struct sinker {
   struct nvm_function *f;
@@ -118,14 +118,14 @@ static bool loads_parameter(const struct nvm_function *f, const struct nvm_inst 
          function_parameter_attribute(f, value_index(base), ATTR_BYVAL);
 }
 
-/* Whether v is computed from memory or by a phi, or by more than a few instructions. */
-static bool depends_on_memory(const struct sinker *s, struct nvm_value v, uint32_t depth) {
+/* Whether v is computed from memory or by a phi, or by more than *left instructions. */
+static bool depends_on_memory(const struct sinker *s, struct nvm_value v, uint32_t *left) {
   if (value_kind(v) != VALUE_INST) return false;
   const struct nvm_inst *i = function_inst(s->f, value_inst_id(v));
-  if (depth == 0 || i->op == OP_PHI || !(effects_is_pure(s->f, i) || loads_parameter(s->f, i)))
+  if ((*left)-- == 0 || i->op == OP_PHI || !(effects_is_pure(s->f, i) || loads_parameter(s->f, i)))
     return true;
   for (uint32_t k = 0; k < i->operand_count; k++)
-    if (depends_on_memory(s, inst_operand(s->f, i, k), depth - 1)) return true;
+    if (depends_on_memory(s, inst_operand(s->f, i, k), left)) return true;
   return false;
 }
 
@@ -133,9 +133,9 @@ static bool depends_on_memory(const struct sinker *s, struct nvm_value v, uint32
 static bool takes_load(const struct sinker *s, const struct nvm_inst *i, struct nvm_block to) {
   struct nvm_block above = dominance_first_predecessor(&s->dominance, to);
   const struct nvm_inst *branch = function_inst(s->f, function_block(s->f, above)->last);
+  uint32_t left = MAX_CONDITION_VALUES;
   return is_decided(s, to) &&
-         (loads_parameter(s->f, i) ||
-          !depends_on_memory(s, inst_operand(s->f, branch, 0), MAX_CONDITION_DEPTH));
+         (loads_parameter(s->f, i) || !depends_on_memory(s, inst_operand(s->f, branch, 0), &left));
 }
 
 /* The block on the way down from the load's block to `to` that it may move to. */
