@@ -1,5 +1,6 @@
 /* Loop variables that are never negative; see nonnegative.h. Those of a binary search are an
- * example: the middle of two positions is a position, and the next step takes it for one of them. */
+ * example: the middle of two positions is a position, and the next step takes it for one of
+ * them. */
 #include "analysis/nonnegative.h"
 
 /* Whether b is what a division of a by a power of two adds to it: nothing if a is not negative. */
