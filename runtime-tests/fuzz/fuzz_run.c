@@ -5,7 +5,8 @@
  *
  * No case are kernels whose result LLVM's reference leaves open: freeze, undef, fast-math flags,
  * signs and payloads of NaNs, addresses that are stored or used as numbers, clocks, the lanes that
- * happen to be active, module-level assembly, which can be text that is not PTX. */
+ * happen to be active, module-level assembly, which can be text that is not PTX; nor are atomic
+ * accesses with less than their natural alignment. */
 #include "api/module.h"
 #include "ir/intrinsic.h"
 #include "options_line.h"
@@ -72,10 +73,25 @@ static bool is_window_null(const struct nvm_module *m, const struct constant_inf
   return constant->kind == CONST_NULL && type_info(&m->types, constant->type)->width > 1;
 }
 
+/* PTX has no atomic access that is not aligned to its size; nvmini warns, and writes it as if it
+ * were. */
+static bool is_misaligned_atomic(const struct nvm_module *m, const struct nvm_function *f,
+                                 const struct nvm_inst *in) {
+  bool is_access = in->op == OP_LOAD || in->op == OP_STORE;
+  if (!is_access && in->op != OP_ATOMICRMW && in->op != OP_CMPXCHG) return false;
+  struct memory_access how = memory_access_unpack(in->aux);
+  if ((is_access && how.ordering == ORDER_NONE) || how.align_log2 == 0) return false;
+  struct nvm_type type = in->op == OP_LOAD    ? in->type
+                         : in->op == OP_STORE ? value_type(f, inst_operand(f, in, 0))
+                                              : value_type(f, inst_operand(f, in, 1));
+  return UINT64_C(1) << (how.align_log2 - 1) < layout_store_size(&m->layout, &m->types, type);
+}
+
 static bool is_open(const struct nvm_module *m, const struct nvm_function *f,
                     const struct nvm_inst *in) {
   bool is_float = in->op >= OP_FADD && in->op <= OP_FREM;
   if (in->op == OP_CALL && is_open_call(m, f, in)) return true;
+  if (is_misaligned_atomic(m, f, in)) return true;
   if (in->op == OP_FREEZE || in->op == OP_PTRTOINT || in->op == OP_INTTOPTR) return true;
   if ((is_float || in->op == OP_FCMP || in->op == OP_FNEG || in->op == OP_CALL) &&
       (in->flags & INST_FAST) != 0)
