@@ -53,10 +53,16 @@ static void advance(struct lower *l, struct ptx_reg r, int64_t by) {
         ptx_r(r), ptx_i(by));
 }
 
+static struct ptx_reg counter(struct lower *l, struct ptx_operand length) {
+  struct ptx_reg r = emit_temp(l, PTX_B64);
+  emit_copy(l, r, length);
+  return r;
+}
+
 /* A loop over units while `left`, a counter of bytes, is not below one. */
 struct unit_loop {
   struct ptx_reg left;
-  uint32_t unit, begin, end; /* bytes; labels */
+  uint32_t unit, begin, end; /* bytes; labels, no `end` if nothing jumps there */
 };
 
 static void branch_on(struct lower *l, uint16_t compare, const struct unit_loop *x,
@@ -80,8 +86,7 @@ static void end_loop(struct lower *l, const struct unit_loop *x) {
 
 /* A loop over `unit` bytes of a constant length, which is not less. */
 static struct unit_loop begin_long_loop(struct lower *l, uint64_t bytes, uint32_t unit) {
-  struct unit_loop x = {emit_temp(l, PTX_B64), unit, emit_new_label(l), 0};
-  emit_copy(l, x.left, ptx_i((int64_t)bytes));
+  struct unit_loop x = {counter(l, ptx_i((int64_t)bytes)), unit, emit_new_label(l), 0};
   ptx_add_label(l->pf, x.begin);
   return x;
 }
@@ -118,12 +123,6 @@ static void copy_long(struct lower *l, struct address to, struct address from, u
   advance(l, f.at.reg, step);
   end_loop(l, &x);
   copy_unrolled(l, t, f, bytes % step, is_volatile);
-}
-
-static struct ptx_reg counter(struct lower *l, struct ptx_operand length) {
-  struct ptx_reg r = emit_temp(l, PTX_B64);
-  emit_copy(l, r, length);
-  return r;
 }
 
 static void copy_forwards(struct lower *l, struct address to, struct address from,

@@ -6,6 +6,7 @@
  *
  * A reader of a lane is counted at its load if nothing else reads the lane; where all readers of a
  * load are alike, they become lanes of the changed vector. */
+#include "codegen/memory.h"
 #include "codegen/stage.h"
 #include "ir/build.h"
 
@@ -30,9 +31,8 @@ static uint32_t lane_bits(const struct nvm_function *f, struct nvm_type type) {
 /* Whether i is an extension that the load of a vector can do. */
 static bool extends_bytes(const struct nvm_function *f, const struct nvm_inst *i,
                           const struct nvm_inst *load) {
-  enum { MAX_LANES = 4, MAX_BYTES = 16 };
-  uint64_t max = type_equal(i->type, TYPE_I32)   ? MAX_BYTES
-                 : type_equal(i->type, TYPE_I64) ? MAX_LANES
+  uint64_t max = type_equal(i->type, TYPE_I32)   ? MAX_EXTENDED_BYTES
+                 : type_equal(i->type, TYPE_I64) ? MAX_EXTENDED_LANES
                                                  : 0;
   return (i->op == OP_ZEXT || i->op == OP_SEXT) && lane_bits(f, load->type) == 8 &&
          lane_count_of(f, load) <= max;

@@ -10,6 +10,9 @@ void memory_load_parts(struct lower *l, struct nvm_type type, const struct ptx_r
 void memory_store_parts(struct lower *l, struct nvm_type type, const struct ptx_operand *from,
                         struct address to, struct memory_access how);
 
+/* How many bytes a load can extend: lanes of its own vector, or bytes of words, to 32 bits. */
+enum { MAX_EXTENDED_LANES = 4, MAX_EXTENDED_BYTES = 16 };
+
 /* llvm.memcpy, memmove, memset (also .inline, element-atomic refused). */
 void block_lower_copy(struct lower *l, const struct nvm_inst *i, bool may_overlap);
 void block_lower_fill(struct lower *l, const struct nvm_inst *i);

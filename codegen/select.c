@@ -5,6 +5,7 @@
 #include "analysis/known_bits.h"
 #include "codegen/address.h"
 #include "codegen/logic.h"
+#include "codegen/memory.h"
 #include "codegen/part.h"
 #include "codegen/select.h"
 #include "ir/evalint.h"
@@ -466,13 +467,12 @@ struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_i
 }
 
 /* Whether a load of parts like p can extend as many as `to` has: scalars, and lanes of one register
- * each. Bytes that are loaded as words are extended to 32 bits. */
+ * each. */
 static bool is_extendable(const struct part *p, struct part_list to) {
-  enum { MAX_LANES = 4, MAX_BYTES = 16 };
   if (p->kind != PART_INT) return false;
   if (p->bits == 16) return to.count == 1;
-  return p->bits == 8 &&
-         (to.count <= MAX_LANES || (to.count <= MAX_BYTES && part_at(to, 0)->container == 32));
+  return p->bits == 8 && (to.count <= MAX_EXTENDED_LANES ||
+                          (to.count <= MAX_EXTENDED_BYTES && part_at(to, 0)->container == 32));
 }
 
 static void select_extending_load(struct lower *l, const struct nvm_inst *extension) {
