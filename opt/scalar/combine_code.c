@@ -297,8 +297,9 @@ static struct nvm_value mask_of_tree(struct combiner *k, struct nvm_inst_id root
   return build_op(k, root, OP_ZEXT, 0, TYPE_I64, 0, 1, pair);
 }
 
-/* A byte of a word; or the low bits of x: `x & mask` in x's type if that is not the wider one, which
- * is then extended. 32 of 64 bits stay a conversion: analyses and mul.wide read such an index. */
+/* A byte of a word; or the low bits of x: `x & mask` in x's type if that is not the wider one,
+ * which is then extended. 32 of 64 bits stay a conversion: analyses and mul.wide read such an
+ * index. */
 static struct nvm_value zext_simplify(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
   const struct nvm_inst *cut = value_inst_of(k->f, inst_operand(k->f, i, 0), OP_TRUNC);
