@@ -148,25 +148,31 @@ static struct known_bits below(uint32_t width, uint64_t most) {
   return known_ends(width, 0, width > bits ? width - bits : 0);
 }
 
-struct known_bits known_bits_of_register(uint32_t intrinsic) {
-  enum { THREADS = 1024, THREADS_Z = 64, BLOCKS_YZ = 65535 };
+struct register_limits register_limits(uint32_t intrinsic) {
+  enum { THREADS = 1024, THREADS_Z = 64, BLOCKS_X = INT32_MAX, BLOCKS_YZ = 65535 };
   switch (intrinsic) {
     case INTRINSIC_nvvm_read_ptx_sreg_tid_x:
-    case INTRINSIC_nvvm_read_ptx_sreg_tid_y: return below(32, THREADS - 1);
-    case INTRINSIC_nvvm_read_ptx_sreg_tid_z: return below(32, THREADS_Z - 1);
+    case INTRINSIC_nvvm_read_ptx_sreg_tid_y: return (struct register_limits){0, THREADS - 1};
+    case INTRINSIC_nvvm_read_ptx_sreg_tid_z: return (struct register_limits){0, THREADS_Z - 1};
     case INTRINSIC_nvvm_read_ptx_sreg_ntid_x:
-    case INTRINSIC_nvvm_read_ptx_sreg_ntid_y: return below(32, THREADS);
-    case INTRINSIC_nvvm_read_ptx_sreg_ntid_z: return below(32, THREADS_Z);
-    case INTRINSIC_nvvm_read_ptx_sreg_ctaid_x:
-    case INTRINSIC_nvvm_read_ptx_sreg_nctaid_x: return below(32, INT32_MAX);
+    case INTRINSIC_nvvm_read_ptx_sreg_ntid_y: return (struct register_limits){1, THREADS};
+    case INTRINSIC_nvvm_read_ptx_sreg_ntid_z: return (struct register_limits){1, THREADS_Z};
+    case INTRINSIC_nvvm_read_ptx_sreg_ctaid_x: return (struct register_limits){0, BLOCKS_X - 1};
+    case INTRINSIC_nvvm_read_ptx_sreg_nctaid_x: return (struct register_limits){1, BLOCKS_X};
     case INTRINSIC_nvvm_read_ptx_sreg_ctaid_y:
-    case INTRINSIC_nvvm_read_ptx_sreg_ctaid_z:
+    case INTRINSIC_nvvm_read_ptx_sreg_ctaid_z: return (struct register_limits){0, BLOCKS_YZ - 1};
     case INTRINSIC_nvvm_read_ptx_sreg_nctaid_y:
-    case INTRINSIC_nvvm_read_ptx_sreg_nctaid_z: return below(32, BLOCKS_YZ);
-    case INTRINSIC_nvvm_read_ptx_sreg_laneid: return below(32, 31);
-    case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return (struct known_bits){~UINT32_C(32), 32, 32};
-    default: return (struct known_bits){0, 0, 32};
+    case INTRINSIC_nvvm_read_ptx_sreg_nctaid_z: return (struct register_limits){1, BLOCKS_YZ};
+    case INTRINSIC_nvvm_read_ptx_sreg_laneid: return (struct register_limits){0, 31};
+    case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return (struct register_limits){32, 32};
+    default: return (struct register_limits){0, UINT32_MAX};
   }
+}
+
+struct known_bits known_bits_of_register(uint32_t intrinsic) {
+  struct register_limits l = register_limits(intrinsic);
+  if (l.least == l.most) return (struct known_bits){~l.most, l.most, 32};
+  return below(32, l.most);
 }
 
 static struct known_bits known_both(struct known_bits a, struct known_bits b) {

@@ -35,7 +35,14 @@ static inline bool known_bits_negative(struct known_bits b) {
   return b.width && b.one >> (b.width - 1) & 1;
 }
 
-/* The known bits of a special register (tid, ntid, ctaid, laneid …) by its limits. */
+/* The smallest and largest number that a special register (tid, ntid, ctaid, laneid …) can hold, by
+ * the limits of the CUDA programming guide, "Compute Capabilities"; all numbers if it has none. */
+struct register_limits {
+  uint32_t least, most;
+};
+struct register_limits register_limits(uint32_t intrinsic);
+
+/* The known bits of a special register by its limits. */
 struct known_bits known_bits_of_register(uint32_t intrinsic);
 
 #endif

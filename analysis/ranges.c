@@ -263,8 +263,8 @@ static struct range call(const struct nvm_function *f, const struct nvm_inst *i,
   }
   if (id == INTRINSIC_ctpop || id == INTRINSIC_ctlz || id == INTRINSIC_cttz)
     return range_unsigned(width, 0, width);
-  struct known_bits k = known_bits_of_register(id);
-  return width == k.width ? range_of_bits(k) : r;
+  struct register_limits l = register_limits(id);
+  return width == 32 ? range_unsigned(width, l.least, l.most) : r;
 }
 
 static uint32_t width_of(const struct nvm_function *f, struct nvm_type t) {

@@ -13,7 +13,7 @@
 #include "codegen/stage.h"
 #include "codegen/value.h"
 
-enum { MAX_ADDED = 1, MAX_IN_LOOP = 8 };
+enum { MAX_ADDED = 2, MAX_IN_LOOP = 8 };
 
 struct edge {
   struct phi_edge at;

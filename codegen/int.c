@@ -1,5 +1,6 @@
 /* Integer arithmetic and comparison on parts; wider than 64 bits: wide.c. */
 #include "codegen/inst.h"
+#include "codegen/joined.h"
 #include "codegen/logic.h"
 #include "codegen/number.h"
 #include "codegen/select.h"
@@ -294,18 +295,21 @@ void int_compare_part(struct lower *l, enum icmp_predicate pred, const struct pa
 }
 
 bool int_lower_joined(struct lower *l, const struct nvm_inst *i) {
-  int k = select_compared(l, i);
-  uint32_t of[2];
-  if (k < 0) return false;
-  struct compare_join join = {.how = select_predicates(l, i, of) ? PTX_MOD_OR : PTX_MOD_AND};
+  int k = joined_comparison(l, i);
+  struct joined j;
+  if (k < 0 || !joined_find(l, i, &j)) return false;
+  bool is_first = j.of[0] == (uint32_t)k;
   const struct nvm_inst *c = value_inst(l->f, inst_operand(l->f, i, (uint32_t)k));
+  uint32_t predicate = is_first && j.negates ? predicate_inverse((enum op)c->op, c->aux) : c->aux;
   struct nvm_value a = inst_operand(l->f, c, 0);
   struct ptx_operand x = value_operand(l, a, 0), y = value_operand(l, inst_operand(l->f, c, 1), 0);
   const struct part *p = part_at(part_list(l, value_type(l->f, a)), 0);
   struct ptx_reg to = value_result(l, l->inst)[0];
-  join.with = ptx_r(value_reg(l, inst_operand(l->f, i, of[of[0] == (uint32_t)k]), 0));
-  if (c->op == OP_ICMP) compare_part(l, (enum icmp_predicate)c->aux, p, to, x, y, &join);
-  else float_compare_part(l, (enum fcmp_predicate)c->aux, p, to, x, y, &join);
+  struct compare_join join = {.how = j.is_or ? PTX_MOD_OR : PTX_MOD_AND};
+  join.with = ptx_r(value_reg(l, inst_operand(l->f, i, j.of[is_first]), 0));
+  join.with.negated = !is_first && j.negates;
+  if (c->op == OP_ICMP) compare_part(l, (enum icmp_predicate)predicate, p, to, x, y, &join);
+  else float_compare_part(l, (enum fcmp_predicate)predicate, p, to, x, y, &join);
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include "codegen/inst.h"
 #include "codegen/memory.h"
 #include "codegen/report.h"
+#include "codegen/select.h"
 #include "codegen/symbol.h"
 #include "codegen/value.h"
 
@@ -57,8 +58,8 @@ static bool name_params(struct lower *l, const struct abi *abi, const struct ptx
       l->params->list[i].name = abi_numbered_name(l, before, "_param_", i);
   }
   if (!(type_info(&l->module->types, abi->type)->flags & TYPE_VARIADIC)) return true;
-  l->params->list[count] =
-      (struct parameter){abi_variadic_area(l), abi_numbered_name(l, before, "_param_", count)};
+  l->params->list[count] = (struct parameter){
+      abi_variadic_area(l), abi_numbered_name(l, before, "_param_", count), false};
   return true;
 }
 
@@ -140,6 +141,38 @@ void params_signature(struct lower *l, const struct nvm_function *f, struct ptx_
 
 /* --- where arguments are read ----------------------------------------------------------------- */
 
+/* Whether i is a truncation to i32 of a kernel's argument that is an i64. */
+static bool is_truncation(const struct lower *l, const struct nvm_inst *i) {
+  return i->op == OP_TRUNC && type_equal(i->type, TYPE_I32) && function_is_kernel(l->f) &&
+         l->target->optimization_level > 0 && value_kind(inst_operand(l->f, i, 0)) == VALUE_ARG &&
+         type_equal(value_type(l->f, inst_operand(l->f, i, 0)), TYPE_I64) &&
+         l->selection[i - l->f->insts.data].wanted;
+}
+
+/* Finds the arguments that only truncations read. */
+static void find_truncated(struct lower *l, uint32_t count) {
+  struct parameter *list = l->params->list;
+  for (uint32_t a = 0; a < count; a++) list[a].is_truncated = list[a].how.kind == PASS_SCALAR;
+  FOR_EACH_BLOCK (l->f, b)
+    FOR_EACH_INST (l->f, b, id) {
+      const struct nvm_inst *i = function_inst(l->f, id);
+      for (uint32_t k = 0; k < i->operand_count; k++) {
+        struct nvm_value v = inst_operand(l->f, i, k);
+        if (value_kind(v) == VALUE_ARG && !is_truncation(l, i))
+          list[value_index(v)].is_truncated = false;
+      }
+    }
+}
+
+bool params_lower_truncation(struct lower *l, const struct nvm_inst *i) {
+  if (!is_truncation(l, i)) return false;
+  const struct parameter *p = &l->params->list[value_index(inst_operand(l->f, i, 0))];
+  if (!p->is_truncated) return false;
+  emit2(l, PTX_LD, PTX_MODS(PTX_MOD_PARAM, PTX_MOD_U32), ptx_r(value_result(l, l->inst)[0]),
+        abi_address(&p->how, p->name).at);
+  return true;
+}
+
 /* By argument that is used, the block that reads it: in kernels, where threads may exit before they
  * need it, the nearest block that dominates all uses and is in no loop; else the entry. A block of
  * a loop would copy a byval argument again, over what was stored to the copy. */
@@ -154,7 +187,7 @@ static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
       const struct nvm_inst *i = function_inst(f, id);
       for (uint32_t k = 0; k < i->operand_count; k++) {
         struct nvm_value v = inst_operand(f, i, k);
-        if (value_kind(v) != VALUE_ARG) continue;
+        if (value_kind(v) != VALUE_ARG || l->params->list[value_index(v)].is_truncated) continue;
         struct nvm_block *at = &place[value_index(v)];
         *at = choose ? loops_place_above(&l->loops, f, &l->dominance, *at, i, k) : f->entry;
       }
@@ -213,6 +246,7 @@ static void read_argument(struct lower *l, uint32_t a) {
 
 bool params_plan(struct lower *l) {
   uint32_t count = function_arg_count(l->f);
+  find_truncated(l, count);
   struct nvm_block *place = place_arguments(l, count);
   l->params->first = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->params->first);
   l->params->next = arena_alloc(&l->function_arena, (count + 1) * sizeof *l->params->next);

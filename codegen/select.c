@@ -4,20 +4,13 @@
 #include "analysis/effects.h"
 #include "analysis/known_bits.h"
 #include "codegen/address.h"
+#include "codegen/joined.h"
 #include "codegen/logic.h"
 #include "codegen/memory.h"
 #include "codegen/part.h"
 #include "codegen/select.h"
 #include "ir/evalint.h"
 #include "ir/gep.h"
-
-static struct selection *selection_of(const struct lower *l, const struct nvm_inst *i) {
-  return &l->selection[i - l->f->insts.data];
-}
-
-static bool is_read_once(const struct lower *l, struct nvm_value v) {
-  return l->f->uses.data[value_index(v)] == 1;
-}
 
 /* --- products of factors that fit 32 bits ----------------------------------------------------- */
 
@@ -345,56 +338,6 @@ bool select_is_logic(const struct lower *l, const struct nvm_inst *i) {
          selection_of(l, i)->folded == LOGIC;
 }
 
-/* --- comparisons that setp joins with a predicate --------------------------------------------- */
-
-/* Whether v is a comparison of values of one register each, in the block of its only reader i. */
-static bool is_joinable(struct lower *l, const struct nvm_inst *i, struct nvm_value v) {
-  const struct nvm_inst *c = value_inst(l->f, v);
-  if (!c || (c->op != OP_ICMP && c->op != OP_FCMP) || !is_read_once(l, v) ||
-      c->block.index != i->block.index)
-    return false;
-  struct part_list parts = part_list(l, value_type(l->f, inst_operand(l->f, c, 0)));
-  const struct part *p = part_at(parts, 0);
-  bool is_number = c->op == OP_ICMP ? p->kind == PART_INT
-                                    : part_is_full(p) || (part_is_small(p) && part_is_legal(l, p));
-  return parts.count == 1 && is_number &&
-         (c->op == OP_ICMP || (c->aux != FCMP_FALSE && c->aux != FCMP_TRUE));
-}
-
-bool select_predicates(const struct lower *l, const struct nvm_inst *i, uint32_t of[2]) {
-  nvm_u128 constant;
-  bool is_or = i->op == OP_OR ||
-               (i->op == OP_SELECT && const_is_int(l->module, inst_operand(l->f, i, 1), &constant));
-  of[0] = 0, of[1] = i->op == OP_SELECT && is_or ? 2 : 1;
-  return is_or;
-}
-
-/* and, or; as a select: c ? x : false, c ? true : x. Bit k of `folded`: setp compares operand k. */
-static void select_comparison(struct lower *l, const struct nvm_inst *i) {
-  nvm_u128 constant;
-  uint32_t of[2];
-  if (l->target->optimization_level == 0 || !type_equal(i->type, TYPE_I1)) return;
-  bool is_or = select_predicates(l, i, of);
-  if (i->op == OP_SELECT &&
-      (!const_is_int(l->module, inst_operand(l->f, i, 3 - of[1]), &constant) ||
-       (constant != 0) != is_or))
-    return;
-  for (uint32_t n = 0; n < 2; n++)
-    if (value_kind(inst_operand(l->f, i, of[n])) == VALUE_CONST) return;
-  for (uint32_t n = 2; n-- > 0;)
-    if (is_joinable(l, i, inst_operand(l->f, i, of[n]))) {
-      selection_of(l, i)->folded = (uint16_t)(1u << of[n]);
-      return;
-    }
-}
-
-int select_compared(const struct lower *l, const struct nvm_inst *i) {
-  bool joins = i->op == OP_AND || i->op == OP_OR || i->op == OP_SELECT;
-  uint16_t folded =
-      joins && type_equal(i->type, TYPE_I1) ? selection_of(l, i)->folded : UINT16_C(0);
-  return folded == 0 ? -1 : folded / 2;
-}
-
 /* The operand of a conversion that its reader performs itself; the conversion where it is an
  * extension whose registers the load has written. */
 static struct nvm_value unconverted(const struct lower *l, struct nvm_value v) {
@@ -456,7 +399,7 @@ struct nvm_value select_folded_operand(const struct lower *l, const struct nvm_i
                                        uint32_t k) {
   struct nvm_value v = inst_operand(l->f, i, k);
   struct select_field field;
-  if (select_compared(l, i) >= 0 || select_is_logic(l, i)) return v;
+  if (joined_comparison(l, i) >= 0 || select_is_logic(l, i)) return v;
   if (k == 0 && select_is_field(l, i, &field)) return field.of;
   if (i->op == OP_OR) return unconverted(l, half_of(l, v, !(selection_of(l, i)->folded >> k & 1)));
   if (i->op == OP_GEP) return k == 0 ? v : select_index(l, i, k).value;
@@ -624,15 +567,15 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_GEP: select_indices(l, i); break;
     case OP_STORE: select_stored_value(l, i); break;
     case OP_TRUNC: select_high_word(l, i); break;
-    case OP_SELECT: select_comparison(l, i); break;
+    case OP_SELECT: joined_select(l, i); break;
     case OP_OR:
       select_joined_halves(l, i);
-      select_comparison(l, i);
+      joined_select(l, i);
       select_logic(l, i);
       break;
     case OP_AND:
       select_field(l, i);
-      select_comparison(l, i);
+      joined_select(l, i);
       select_logic(l, i);
       break;
     case OP_XOR: select_logic(l, i); break;
@@ -662,7 +605,7 @@ static void want_operands(struct selector *s, const struct nvm_inst *i) {
     for (uint32_t k = 0; k < t.count; k++) mark_wanted(s, t.leaves[k]);
     return;
   }
-  int product = select_product(l, i), compared = select_compared(l, i);
+  int product = select_product(l, i), compared = joined_comparison(l, i);
   for (uint32_t k = 0; k < i->operand_count; k++) {
     struct nvm_value v = select_operand(l, i, k);
     if ((int)k == product || (int)k == compared) {

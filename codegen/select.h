@@ -46,6 +46,13 @@ struct selection {
   bool is_signed : 1; /* a load of a byte: with copies of its sign above, which its reader wants */
 };
 
+static inline struct selection *selection_of(const struct lower *l, const struct nvm_inst *i) {
+  return &l->selection[i - l->f->insts.data];
+}
+static inline bool is_read_once(const struct lower *l, struct nvm_value v) {
+  return l->f->uses.data[value_index(v)] == 1;
+}
+
 /* base + offset; where `in_frame`, base is an alloca with a fixed place. */
 struct selected_address {
   struct nvm_value base;
@@ -77,10 +84,6 @@ enum select_wide { SELECT_NOT_WIDE = 0, SELECT_WIDE_UNSIGNED = 4, SELECT_WIDE_SI
 enum select_wide select_wide_product(const struct lower *l, const struct nvm_inst *i);
 /* The operand that is the low half of an or of two joined halves; -1: it is no such or. */
 int select_low_half(const struct lower *l, const struct nvm_inst *i);
-/* The predicates that an `and`, `or` or equivalent select joins; true: `or`. */
-bool select_predicates(const struct lower *l, const struct nvm_inst *i, uint32_t of[2]);
-/* The one of them that is a comparison, for i to make; -1: none. */
-int select_compared(const struct lower *l, const struct nvm_inst *i);
 /* Bits of `of`, with zeros above or copies of the highest one. */
 struct select_field {
   struct nvm_value of;

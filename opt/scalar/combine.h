@@ -26,6 +26,7 @@ struct combiner {
   insts;                        /* allocated on demand: most runs change nothing */
   VEC(struct combine_use) uses; /* built by the first replacement */
   bool linked;                  /* the use lists are built */
+  bool narrows_loads;           /* combine<loads> */
   VEC(uint32_t) stack;          /* worklist of instructions */
   uint64_t budget;              /* remaining number of replacements */
 };

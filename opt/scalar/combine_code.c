@@ -6,6 +6,7 @@
  *   icmp       of two addresses with the same base
  *   ptrtoint   of inttoptr, if the widths agree
  *   trunc, and of a tree of 64-bit operations: the tree in 32 bits
+ *   trunc      of a load: a load of the low bytes, if combine<loads>
  *   zext       of trunc: a mask
  *   uitofp, sitofp of a bool: a select
  *   uitofp, sitofp of another extension: of the narrow integer
@@ -265,6 +266,26 @@ static struct nvm_value trunc_of_bits(struct combiner *k, struct nvm_inst_id roo
   return VALUE_NULL;
 }
 
+/* Loads of the low bytes of an integer that only the truncation reads. */
+static struct nvm_value trunc_of_load(struct combiner *k, struct nvm_inst_id root) {
+  struct nvm_type type = function_inst(k->f, root)->type;
+  struct nvm_value v = inst_operand(k->f, function_inst(k->f, root), 0);
+  const struct nvm_inst *load = value_inst_of(k->f, v, OP_LOAD);
+  if (!load || k->f->uses.data[value_index(v)] != 1 || !type_is_int(&k->m->types, type))
+    return VALUE_NULL;
+  struct memory_access how = memory_access_unpack(load->aux);
+  uint32_t bits = type_scalar_bits(&k->m->types, type),
+           chain = k->f->attachments.data[value_index(v)];
+  if ((bits != 8 && bits != 16 && bits != 32) || how.is_volatile || how.ordering != ORDER_NONE ||
+      (chain && module_attachment(k->m, chain, module_str(k->m, "range")).index))
+    return VALUE_NULL;
+  struct nvm_value address = inst_operand(k->f, load, 0);
+  struct nvm_value low = build_op(k, value_inst_id(v), OP_LOAD, 0, type, load->aux, 1, &address);
+  if (chain && !value_is_none(low))
+    k->f->attachments.data[value_index(low)] = module_share_attachments(k->m, chain);
+  return low;
+}
+
 /* A shift alone only where no truncation is added: PTX has one instruction for 64 bits too. */
 static struct nvm_value trunc_of_tree(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
@@ -272,6 +293,7 @@ static struct nvm_value trunc_of_tree(struct combiner *k, struct nvm_inst_id roo
   struct nvm_value v = inst_operand(k->f, i, 0);
   struct tree tree = {0, 0, 0};
   struct nvm_value bits = trunc_of_bits(k, root);
+  if (value_is_none(bits) && k->narrows_loads) bits = trunc_of_load(k, root);
   if (!value_is_none(bits)) return bits;
   if (!type_is_int(&k->m->types, type) || !type_equal(value_type(k->f, v), TYPE_I64) ||
       type_scalar_bits(&k->m->types, type) > 32)

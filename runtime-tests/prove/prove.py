@@ -453,8 +453,9 @@ def lever(n, e, level=0):
 
 
 def weight(n, e):
-    """The pattern: what is removed (the root and what only it uses); the result: what is made."""
-    if n.kind != "op":
+    """The pattern: what is removed (the root and what only it uses); the result: what is made, which an op on
+    constants is not."""
+    if n.kind != "op" or all(literal_of(a) is not None for a in n.args):
         return 0
     return own_weight(n, e) + sum(weight(a, e) for a in n.args if a.type is not None or a.once)
 
