@@ -148,7 +148,7 @@ static struct known_bits below(uint32_t width, uint64_t most) {
   return known_ends(width, 0, width > bits ? width - bits : 0);
 }
 
-struct register_limits register_limits(uint32_t intrinsic) {
+struct register_limits known_bits_register_limits(uint32_t intrinsic) {
   enum { THREADS = 1024, THREADS_Z = 64, BLOCKS_X = INT32_MAX, BLOCKS_YZ = 65535 };
   switch (intrinsic) {
     case INTRINSIC_nvvm_read_ptx_sreg_tid_x:
@@ -170,7 +170,7 @@ struct register_limits register_limits(uint32_t intrinsic) {
 }
 
 struct known_bits known_bits_of_register(uint32_t intrinsic) {
-  struct register_limits l = register_limits(intrinsic);
+  struct register_limits l = known_bits_register_limits(intrinsic);
   if (l.least == l.most) return (struct known_bits){~l.most, l.most, 32};
   return below(32, l.most);
 }

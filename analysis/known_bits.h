@@ -40,7 +40,7 @@ static inline bool known_bits_negative(struct known_bits b) {
 struct register_limits {
   uint32_t least, most;
 };
-struct register_limits register_limits(uint32_t intrinsic);
+struct register_limits known_bits_register_limits(uint32_t intrinsic);
 
 /* The known bits of a special register by its limits. */
 struct known_bits known_bits_of_register(uint32_t intrinsic);

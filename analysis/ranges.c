@@ -263,7 +263,7 @@ static struct range call(const struct nvm_function *f, const struct nvm_inst *i,
   }
   if (id == INTRINSIC_ctpop || id == INTRINSIC_ctlz || id == INTRINSIC_cttz)
     return range_unsigned(width, 0, width);
-  struct register_limits l = register_limits(id);
+  struct register_limits l = known_bits_register_limits(id);
   return width == 32 ? range_unsigned(width, l.least, l.most) : r;
 }
 

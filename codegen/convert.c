@@ -1,5 +1,4 @@
 /* Casts, lane by lane. */
-#include "codegen/abi.h"
 #include "codegen/inst.h"
 #include "codegen/lane.h"
 #include "codegen/number.h"
@@ -387,7 +386,7 @@ void convert_lower(struct lower *l, const struct nvm_inst *i) {
     lower_bitcast(l, i);
     return;
   }
-  if (int_lower_field(l, i) || params_lower_truncation(l, i)) return;
+  if (int_lower_field(l, i)) return;
   struct nvm_value read = select_operand(l, i, 0), whole = inst_operand(l->f, i, 0);
   struct lanes from = lane_split(l, read);
   const struct ptx_reg *result = value_result(l, l->inst);

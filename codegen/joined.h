@@ -12,7 +12,7 @@ struct joined {
 };
 /* False: i is none. */
 bool joined_find(const struct lower *l, const struct nvm_inst *i, struct joined *j);
-/* Decides whether i makes one of its comparisons itself; their other readers are counted by then. */
+/* Decides whether i makes one of its comparisons itself; uses are counted by then. */
 void joined_select(struct lower *l, const struct nvm_inst *i);
 /* The number of the operand that is this comparison; -1: none. */
 int joined_comparison(const struct lower *l, const struct nvm_inst *i);
