@@ -15,6 +15,7 @@
 
 #include "analysis/alias.h"
 #include "analysis/effects.h"
+#include "ir/intrinsic.h"
 #include "opt/cfg/cfg.h"
 
 enum {
@@ -113,7 +114,12 @@ static uint32_t inst_cost(const struct nvm_function *f, const struct nvm_inst *i
       const struct attr_table_data *a = &f->module->attributes;
       const struct attrlist_info *list = attrlist_info(a, call_site_of(f, i)->attributes);
       bool has_attributes = list->result.index || list->count; /* noundef etc. can be violated */
-      return has_attributes || !call_intrinsic(f, i) ? MAX_SPECULATED + 1 : 4;
+      switch (call_intrinsic(f, i)) {
+        case INTRINSIC_NONE: return MAX_SPECULATED + 1;
+        case INTRINSIC_minimumnum:
+        case INTRINSIC_maximumnum: return has_attributes ? MAX_SPECULATED + 1 : wide ? 4 : 1;
+        default: return has_attributes ? MAX_SPECULATED + 1 : 4;
+      }
     }
     case OP_BITCAST:
     case OP_FREEZE:

@@ -618,6 +618,7 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_GEP] = gep_simplify,
       [OP_ICMP] = icmp_of_addresses,
       [OP_LSHR] = combine_count_of_bits,
+      [OP_SELECT] = combine_extremum,
       [OP_PTRTOINT] = ptrtoint_of_inttoptr,
       [OP_TRUNC] = trunc_of_tree,
       [OP_ZEXT] = zext_simplify,

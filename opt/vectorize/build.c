@@ -88,6 +88,8 @@ bool plan_widens_call(const struct vector_loop *v, const struct nvm_inst *i) {
     case INTRINSIC_maxnum:
     case INTRINSIC_minimum:
     case INTRINSIC_maximum:
+    case INTRINSIC_minimumnum:
+    case INTRINSIC_maximumnum:
     case INTRINSIC_floor:
     case INTRINSIC_ceil:
     case INTRINSIC_trunc:
