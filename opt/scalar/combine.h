@@ -68,7 +68,7 @@ struct nvm_value combine_count_of_bits(struct combiner *k, struct nvm_inst_id ro
 struct nvm_value combine_mask_of_counter(struct combiner *k, struct nvm_inst_id root);
 /* Changes br (xor c, true), a, b to br c, b, a. Whether it did. */
 bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root);
-/* The larger or smaller one of a float and a constant that a select chooses (combine_extremum.c). */
+/* The larger or smaller one of a float and a constant (combine_extremum.c). */
 struct nvm_value combine_extremum(struct combiner *k, struct nvm_inst_id root);
 
 #endif
