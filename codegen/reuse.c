@@ -15,7 +15,7 @@
  * values are replaced: written once, not by a guarded instruction, and not those of phis, which
  * a copy on one edge alone may write. So the definition dominates all reads, and the register
  * of an earlier instruction of the stretch can serve all of them. Values that are read from
- * other registers count only until the next write of such a register.
+ * other registers count only until the next write of one of them.
  * Instructions of inline assembly stay, whether volatile or not.
  *
  * A copy to a register of several definitions goes if it alone reads what it copies and that can be
@@ -38,6 +38,7 @@ enum { SLOTS = 2048, WAYS = 2, MANY = 2 };
 struct register_facts {
   uint32_t reads;
   struct ptx_reg same; /* the register that replaces it; none: it stays */
+  uint32_t written;    /* of several definitions: the entry after the last one that wrote it */
   uint8_t definitions; /* up to MANY, which registers of phis have */
 };
 
@@ -48,7 +49,6 @@ struct reuser {
   uint32_t base[PTX_CLASS_COUNT]; /* by class: the index of its register 0 */
   uint32_t slots[SLOTS];          /* by hash: 1 + the last entry with it */
   uint32_t begin;                 /* of the stretch */
-  uint32_t changed; /* the entry after the last one that wrote a register of several definitions */
 };
 
 static struct register_facts *facts_of(const struct reuser *u, struct ptx_reg r) {
@@ -206,12 +206,16 @@ static uint32_t hash_of(const struct reuser *u, const struct ptx_entry *e) {
   return hash;
 }
 
-static bool reads_changing(const struct reuser *u, const struct ptx_entry *e) {
+/* Whether a register that e reads may have been written after the entry before `since`. */
+static bool reads_changed(const struct reuser *u, const struct ptx_entry *e, uint32_t since) {
   uint32_t count;
   for (uint32_t k = 1; k < e->operand_count; k++) {
     const struct ptx_operand *at = members(u, operand_at(u, e, k), &count);
-    for (uint32_t n = 0; n < count; n++)
-      if (is_register(&at[n]) && facts_of(u, at[n].reg)->definitions != 1) return true;
+    for (uint32_t n = 0; n < count; n++) {
+      if (!is_register(&at[n])) continue;
+      const struct register_facts *facts = facts_of(u, at[n].reg);
+      if (facts->definitions == 0 || facts->written >= since) return true;
+    }
   }
   return false;
 }
@@ -243,7 +247,7 @@ static void number_value(struct reuser *u, uint32_t n) {
     slot = &u->slots[(hash ^ way) % SLOTS];
     if (*slot <= u->begin) break;
     const struct ptx_entry *k = &u->pf->entries.data[*slot - 1];
-    if (same_value(u, k, e) && (*slot > u->changed || !reads_changing(u, e))) {
+    if (same_value(u, k, e) && !reads_changed(u, e, *slot)) {
       replace(u, e, operand_at(u, k, 0));
       return;
     }
@@ -251,14 +255,15 @@ static void number_value(struct reuser *u, uint32_t n) {
   *slot = n + 1;
 }
 
-/* Whether e writes a register of several definitions. */
-static bool changes_register(const struct reuser *u, const struct ptx_entry *e) {
+/* Notes that entry n writes registers of several definitions. */
+static void note_changes(struct reuser *u, uint32_t n) {
+  const struct ptx_entry *e = &u->pf->entries.data[n];
   uint32_t count;
-  if (!writes_first(u, e)) return false;
+  if (!writes_first(u, e)) return;
   const struct ptx_operand *to = members(u, operand_at(u, e, 0), &count);
   for (uint32_t k = 0; k < count; k++)
-    if (is_register(&to[k]) && facts_of(u, to[k].reg)->definitions != 1) return true;
-  return false;
+    if (is_register(&to[k]) && facts_of(u, to[k].reg)->definitions != 1)
+      facts_of(u, to[k].reg)->written = n + 1;
 }
 
 static void number_entry(struct reuser *u, uint32_t n) {
@@ -266,7 +271,7 @@ static void number_entry(struct reuser *u, uint32_t n) {
   if (e->kind == PTX_LABEL) u->begin = n;
   if (e->kind != PTX_INST) return;
   if (is_value(u, e)) number_value(u, n);
-  else if (changes_register(u, e)) u->changed = n + 1;
+  else note_changes(u, n);
 }
 
 /* --- reads ------------------------------------------------------------------------------------ */
