@@ -20,7 +20,7 @@ struct passing {
 struct parameter {
   struct passing how;
   struct nvm_str name;
-  bool is_truncated; /* all readers are truncations to i32, which load the low word themselves */
+  bool is_converted; /* all readers are conversions that load it themselves */
 };
 /* What the ABI depends on: a function, or a call of one. */
 struct abi {
@@ -62,8 +62,8 @@ bool abi_may_write_noreturn(const struct lower *l);
 void params_signature(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);
 /* Chooses the block in which each argument that is used is read; false when out of memory. */
 bool params_plan(struct lower *l);
-/* Lowers a truncation of an argument that nothing else reads; false: i is none. */
-bool params_lower_truncation(struct lower *l, const struct nvm_inst *i);
+/* Lowers a conversion of an argument that only such read; false: i is none. */
+bool params_lower_conversion(struct lower *l, const struct nvm_inst *i);
 /* Whether some are read in block b. */
 bool params_are_read(const struct lower *l, struct nvm_block b);
 /* Reads those of block b into registers, or copies them into the frame. */

@@ -104,7 +104,7 @@ static void lower_inst(struct lower *l, const struct nvm_inst *i) {
     case OP_INTTOPTR:
     case OP_BITCAST:
     case OP_ADDRSPACECAST:
-      if (!params_lower_truncation(l, i)) convert_lower(l, i);
+      if (!params_lower_conversion(l, i)) convert_lower(l, i);
       break;
     case OP_ICMP: int_lower_compare(l, i); break;
     case OP_FCMP: float_lower_compare(l, i); break;

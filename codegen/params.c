@@ -141,35 +141,44 @@ void params_signature(struct lower *l, const struct nvm_function *f, struct ptx_
 
 /* --- where arguments are read ----------------------------------------------------------------- */
 
-/* Whether i is a truncation to i32 of a kernel's argument that is an i64. */
-static bool is_truncation(const struct lower *l, const struct nvm_inst *i) {
-  return i->op == OP_TRUNC && type_equal(i->type, TYPE_I32) && function_is_kernel(l->f) &&
-         l->target->optimization_level > 0 && value_kind(inst_operand(l->f, i, 0)) == VALUE_ARG &&
-         type_equal(value_type(l->f, inst_operand(l->f, i, 0)), TYPE_I64) &&
-         l->selection[i - l->f->insts.data].wanted;
+/* The type with which ld converts an argument of a kernel as the instruction does: a truncation of
+ * 64 to 32 bits, or an extension to one of these. 0: it does not. */
+static uint16_t converting_type(const struct lower *l, const struct nvm_inst *i) {
+  const struct type_table *t = &l->module->types;
+  bool extends = i->op == OP_ZEXT || i->op == OP_SEXT;
+  if ((!extends && i->op != OP_TRUNC) || !l->selection[i - l->f->insts.data].wanted) return 0;
+  struct nvm_value v = inst_operand(l->f, i, 0);
+  if (value_kind(v) != VALUE_ARG || !type_is_int(t, i->type)) return 0;
+  uint32_t from = type_scalar_bits(t, value_type(l->f, v)), to = type_scalar_bits(t, i->type);
+  if ((to != 32 && to != 64) || (!extends && (from != 64 || to != 32))) return 0;
+  if (from != 8 && from != 16 && from != 32 && from != 64) return 0;
+  return i->op == OP_SEXT ? mod_signed(from) : mod_unsigned(extends ? from : to);
 }
 
-/* Finds the arguments that only truncations read. */
-static void find_truncated(struct lower *l, uint32_t count) {
+/* Finds the arguments that only conversions read, which load them themselves. */
+static void find_converted(struct lower *l, uint32_t count) {
   struct parameter *list = l->params->list;
-  for (uint32_t a = 0; a < count; a++) list[a].is_truncated = list[a].how.kind == PASS_SCALAR;
+  bool converts = function_is_kernel(l->f) && l->target->optimization_level > 0;
+  for (uint32_t a = 0; a < count; a++)
+    list[a].is_converted = converts && list[a].how.kind == PASS_SCALAR && !list[a].how.is_byval;
   FOR_EACH_BLOCK (l->f, b)
     FOR_EACH_INST (l->f, b, id) {
       const struct nvm_inst *i = function_inst(l->f, id);
       for (uint32_t k = 0; k < i->operand_count; k++) {
         struct nvm_value v = inst_operand(l->f, i, k);
-        if (value_kind(v) == VALUE_ARG && !is_truncation(l, i))
-          list[value_index(v)].is_truncated = false;
+        if (value_kind(v) == VALUE_ARG && list[value_index(v)].is_converted &&
+            !converting_type(l, i))
+          list[value_index(v)].is_converted = false;
       }
     }
 }
 
-bool params_lower_truncation(struct lower *l, const struct nvm_inst *i) {
-  if (!is_truncation(l, i)) return false;
-  const struct parameter *p = &l->params->list[value_index(inst_operand(l->f, i, 0))];
-  if (!p->is_truncated) return false;
-  emit2(l, PTX_LD, PTX_MODS(PTX_MOD_PARAM, PTX_MOD_U32), ptx_r(value_result(l, l->inst)[0]),
-        abi_address(&p->how, p->name).at);
+bool params_lower_conversion(struct lower *l, const struct nvm_inst *i) {
+  struct nvm_value v = inst_operand(l->f, i, 0);
+  if (value_kind(v) != VALUE_ARG || !l->params->list[value_index(v)].is_converted) return false;
+  const struct parameter *p = &l->params->list[value_index(v)];
+  emit2(l, PTX_LD, PTX_MODS(PTX_MOD_PARAM, converting_type(l, i)),
+        ptx_r(value_result(l, l->inst)[0]), abi_address(&p->how, p->name).at);
   return true;
 }
 
@@ -187,7 +196,7 @@ static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
       const struct nvm_inst *i = function_inst(f, id);
       for (uint32_t k = 0; k < i->operand_count; k++) {
         struct nvm_value v = inst_operand(f, i, k);
-        if (value_kind(v) != VALUE_ARG || l->params->list[value_index(v)].is_truncated) continue;
+        if (value_kind(v) != VALUE_ARG || l->params->list[value_index(v)].is_converted) continue;
         struct nvm_block *at = &place[value_index(v)];
         *at = choose ? loops_place_above(&l->loops, f, &l->dominance, *at, i, k) : f->entry;
       }
@@ -246,7 +255,7 @@ static void read_argument(struct lower *l, uint32_t a) {
 
 bool params_plan(struct lower *l) {
   uint32_t count = function_arg_count(l->f);
-  find_truncated(l, count);
+  find_converted(l, count);
   struct nvm_block *place = place_arguments(l, count);
   l->params->first = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->params->first);
   l->params->next = arena_alloc(&l->function_arena, (count + 1) * sizeof *l->params->next);
