@@ -20,7 +20,6 @@ struct passing {
 struct parameter {
   struct passing how;
   struct nvm_str name;
-  bool is_converted; /* all readers are conversions that load it themselves */
 };
 /* What the ABI depends on: a function, or a call of one. */
 struct abi {

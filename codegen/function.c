@@ -187,6 +187,7 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   l->refused = l->too_large = false;
   l->wide_products = NULL;
   l->switch_labels = NULL;
+  l->converted_args = NULL;
   l->ftz = l->target->ftz || function_flushes_f32(f);
   ptx_function_init(pf, &l->ptx, &l->function_arena);
   ptx_expect(pf, f->insts.count);

@@ -108,6 +108,7 @@ struct lower {
   VEC(struct selected_address) addresses;
 
   /* State of single files, for the function. */
+  bool *converted_args; /* by argument: only conversions read it, which load it themselves */
   struct params *params;
   struct byval *byval;
   struct frame *frame;

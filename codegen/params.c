@@ -58,8 +58,8 @@ static bool name_params(struct lower *l, const struct abi *abi, const struct ptx
       l->params->list[i].name = abi_numbered_name(l, before, "_param_", i);
   }
   if (!(type_info(&l->module->types, abi->type)->flags & TYPE_VARIADIC)) return true;
-  l->params->list[count] = (struct parameter){
-      abi_variadic_area(l), abi_numbered_name(l, before, "_param_", count), false};
+  l->params->list[count] =
+      (struct parameter){abi_variadic_area(l), abi_numbered_name(l, before, "_param_", count)};
   return true;
 }
 
@@ -155,27 +155,38 @@ static uint16_t converting_type(const struct lower *l, const struct nvm_inst *i)
   return i->op == OP_SEXT ? mod_signed(from) : mod_unsigned(extends ? from : to);
 }
 
-/* Finds the arguments that only conversions read, which load them themselves. */
-static void find_converted(struct lower *l, uint32_t count) {
-  struct parameter *list = l->params->list;
-  bool converts = function_is_kernel(l->f) && l->target->optimization_level > 0;
-  for (uint32_t a = 0; a < count; a++)
-    list[a].is_converted = converts && list[a].how.kind == PASS_SCALAR && !list[a].how.is_byval;
+/* A conversion does not count as the reader where its own reader looks through it. */
+static void exclude_argument(struct lower *l, bool *converted, struct nvm_value v,
+                             const struct nvm_inst *reader) {
+  if (value_kind(v) == VALUE_ARG && converted[value_index(v)] && !converting_type(l, reader))
+    converted[value_index(v)] = false;
+}
+
+/* Finds the arguments of a kernel that only conversions read. */
+static bool find_converted(struct lower *l, uint32_t count) {
+  if (!function_is_kernel(l->f) || l->target->optimization_level == 0) return true;
+  bool *converted = arena_alloc(&l->function_arena, count + 1);
+  if (!converted) return false;
+  for (uint32_t a = 0; a < count; a++) {
+    const struct passing *how = &l->params->list[a].how;
+    converted[a] = how->kind == PASS_SCALAR && !how->is_byval;
+  }
   FOR_EACH_BLOCK (l->f, b)
     FOR_EACH_INST (l->f, b, id) {
       const struct nvm_inst *i = function_inst(l->f, id);
       for (uint32_t k = 0; k < i->operand_count; k++) {
-        struct nvm_value v = inst_operand(l->f, i, k);
-        if (value_kind(v) == VALUE_ARG && list[value_index(v)].is_converted &&
-            !converting_type(l, i))
-          list[value_index(v)].is_converted = false;
+        exclude_argument(l, converted, inst_operand(l->f, i, k), i);
+        exclude_argument(l, converted, select_operand(l, i, k), i);
       }
     }
+  l->converted_args = converted;
+  return true;
 }
 
 bool params_lower_conversion(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value v = inst_operand(l->f, i, 0);
-  if (value_kind(v) != VALUE_ARG || !l->params->list[value_index(v)].is_converted) return false;
+  if (value_kind(v) != VALUE_ARG || !l->converted_args || !l->converted_args[value_index(v)])
+    return false;
   const struct parameter *p = &l->params->list[value_index(v)];
   emit2(l, PTX_LD, PTX_MODS(PTX_MOD_PARAM, converting_type(l, i)),
         ptx_r(value_result(l, l->inst)[0]), abi_address(&p->how, p->name).at);
@@ -196,7 +207,8 @@ static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
       const struct nvm_inst *i = function_inst(f, id);
       for (uint32_t k = 0; k < i->operand_count; k++) {
         struct nvm_value v = inst_operand(f, i, k);
-        if (value_kind(v) != VALUE_ARG || l->params->list[value_index(v)].is_converted) continue;
+        if (value_kind(v) != VALUE_ARG || (l->converted_args && l->converted_args[value_index(v)]))
+          continue;
         struct nvm_block *at = &place[value_index(v)];
         *at = choose ? loops_place_above(&l->loops, f, &l->dominance, *at, i, k) : f->entry;
       }
@@ -255,8 +267,7 @@ static void read_argument(struct lower *l, uint32_t a) {
 
 bool params_plan(struct lower *l) {
   uint32_t count = function_arg_count(l->f);
-  find_converted(l, count);
-  struct nvm_block *place = place_arguments(l, count);
+  struct nvm_block *place = find_converted(l, count) ? place_arguments(l, count) : NULL;
   l->params->first = arena_alloc(&l->function_arena, l->f->blocks.count * sizeof *l->params->first);
   l->params->next = arena_alloc(&l->function_arena, (count + 1) * sizeof *l->params->next);
   if (!place || !l->params->first || !l->params->next) return false;

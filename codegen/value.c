@@ -159,6 +159,7 @@ static struct ptx_reg local_reg(struct lower *l, struct nvm_value v, uint32_t k)
   uint32_t index = value_index(v);
   assert(k == 0 || k < part_list(l, value_type(l->f, v)).count);
   if (value_kind(v) == VALUE_INST) return value_result(l, (struct nvm_inst_id){index})[k];
+  l->is_bug |= l->converted_args && l->converted_args[index]; /* in no register */
   return registers_of(l, &l->arg_regs[index], function_arg_type(l->f, index))[k];
 }
 
