@@ -15,6 +15,7 @@
  *              sdiv, srem, ashr, sext, abs, not negative     → udiv, urem, lshr, zext nneg, itself
  *              x udiv y, x urem y with x < y                 → 0, x
  *              x and mask that keeps all of x                → x
+ *              0 <= x and x < y, where y is not negative     → x below y, unsigned
  *              64-bit mul, div, shift of 32-bit values       → 32 bits and an extension
  *              add, sub, mul, shl in range                   → nuw, nsw
  *              impossible case of a switch                   → removed
@@ -377,6 +378,42 @@ static uint16_t no_wrap_flags(const struct walker *w, const struct nvm_inst *i, 
   return flags | range_no_wrap(OP_ADD, a, b);
 }
 
+/* Whether v is `x >= 0`, or `x < 0` if `negated`; *x is its operand. */
+static bool is_sign_test(const struct walker *w, struct nvm_value v, bool negated,
+                         struct nvm_value *x) {
+  const struct nvm_inst *i = value_inst_of(w->f, v, OP_ICMP);
+  if (!i || i->aux != (negated ? ICMP_SLT : ICMP_SGT)) return false;
+  struct range r = range_of_value(w->f, inst_operand(w->f, i, 1));
+  *x = inst_operand(w->f, i, 0);
+  return r.width && r.least == r.most && r.least == (negated ? 0 : -1);
+}
+
+/* `0 <= x and x < y`, or `x < 0 or x >= y`: the second comparison, which nothing else reads, becomes
+ * unsigned and decides alone. y is not negative: as an unsigned number, a negative x is above it. */
+static void simplify_bounds(struct walker *w, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(w->f, id);
+  bool negated = i->op == OP_OR;
+  for (uint32_t k = 0; k < 2; k++) {
+    struct nvm_value x, y, test = inst_operand(w->f, i, 1 - k);
+    const struct nvm_inst *c = value_inst_of(w->f, test, OP_ICMP);
+    if (!c || w->f->uses.data[value_index(test)] != 1 ||
+        !is_sign_test(w, inst_operand(w->f, i, k), negated, &x))
+      continue;
+    uint32_t p = c->aux;
+    bool is_left = value_equal(inst_operand(w->f, c, 0), x);
+    y = inst_operand(w->f, c, is_left);
+    if (!is_left) p = predicate_swapped(OP_ICMP, p);
+    bool below = p == ICMP_SLT || p == ICMP_SLE, above = p == ICMP_SGT || p == ICMP_SGE;
+    struct range r = current_range(w, y);
+    if (!value_equal(inst_operand(w->f, c, !is_left), x) || !(negated ? above : below) ||
+        r.width == 0 || range_is_empty(r) || r.least < 0)
+      continue;
+    function_inst(w->f, value_inst_id(test))->aux = c->aux + ICMP_UGT - ICMP_SGT;
+    replace(w, id, test);
+    return;
+  }
+}
+
 /* Simplifies an operation on integers of these ranges. */
 static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct range a,
                             struct range b) {
@@ -391,7 +428,11 @@ static bool simplify_binary(struct walker *w, struct nvm_inst_id id, struct rang
     case OP_SREM:
     case OP_UDIV:
     case OP_UREM: return simplify_division(w, id, a, b);
+    case OP_OR:
+      if (a.width == 1) simplify_bounds(w, id);
+      break;
     case OP_AND:
+      if (a.width == 1) simplify_bounds(w, id);
       if (b.low == b.high && (b.low & (b.low + 1)) == 0 && a.high <= b.low)
         replace(w, id, inst_operand(w->f, i, 0));
       break;
