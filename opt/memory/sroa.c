@@ -27,8 +27,8 @@
  * Preserves: the control flow.
  * Cost:      n log n in the uses, times the parts of a variable, each round; variables of more
  *            than MAX_BYTES or MAX_PARTS are not split.
- * Omits:     addresses through phis, selects that are not only loaded from, variable indices;
- *            lifetime markers of split variables are dropped.
+ * Omits:     addresses through phis, selects that are not only loaded from, variable indices
+ *            except into an array of one element; lifetime markers of split variables are dropped.
  * Tests:     check/opt/sroa-*. */
 #include <stdlib.h>
 
@@ -142,7 +142,7 @@ static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value 
     case OP_CALL: return add_call(s, id, pointer, offset, size);
     case OP_GEP:
       if (!value_equal(inst_operand(s->f, i, 0), pointer) || !type_is_ptr(&s->m->types, i->type) ||
-          !gep_small_offset(s->f, i, &more))
+          !gep_offset_in_object(s->f, i, size, &more))
         return false;
       break;
     case OP_BITCAST:

@@ -1,5 +1,6 @@
 /* Selects the variables that sroa tries to split. One walk counts the uses of each alloca that can
  * be classified one at a time, so that most variables need no use list. Linear. */
+#include "ir/gep.h"
 #include "ir/intrinsic.h"
 #include "analysis/effects.h"
 #include "opt/memory/sroa.h"
@@ -48,6 +49,12 @@ static void note_call(struct splitter *s, const struct nvm_inst *i) {
   }
 }
 
+static bool has_constant_indices(const struct splitter *s, const struct nvm_inst *gep) {
+  for (uint32_t k = 1; k < gep->operand_count; k++)
+    if (value_kind(inst_operand(s->f, gep, k)) != VALUE_CONST) return false;
+  return true;
+}
+
 /* Records how i uses variables, and which rules of sroa_split_accesses() may apply. */
 static void note_uses(struct splitter *s, const struct nvm_inst *i, struct sroa_found *found) {
   const struct type_table *t = &s->m->types;
@@ -69,9 +76,12 @@ static void note_uses(struct splitter *s, const struct nvm_inst *i, struct sroa_
       break;
     case OP_GEP:
       found->choices |= is_op(s, inst_operand(s->f, i, 0), OP_SELECT);
-      if (!(d = direct_of(s, inst_operand(s->f, i, 0)))) break;
-      for (uint32_t k = 1; k < i->operand_count; k++)
-        d->unsupported |= value_kind(inst_operand(s->f, i, k)) != VALUE_CONST;
+      first = inst_operand(s->f, i, 0);
+      if ((d = direct_of(s, first)) && !has_constant_indices(s, i)) {
+        uint64_t size = alloca_bytes(s->f, value_inst(s->f, first));
+        int64_t offset;
+        d->unsupported |= !gep_offset_in_object(s->f, i, size, &offset);
+      }
       break;
     case OP_CALL: note_call(s, i); break;
     case OP_EXTRACTVALUE:
