@@ -7,7 +7,8 @@
  * each variable, one propagated along the edges and one against them. Two variables interfere if
  * one is accessed while the other holds a value that is needed. Variables take part if their
  * address is not captured (analysis/alias.h). The others, and those beyond the first MAX_SHARED,
- * have places of their own, as have all in functions marked optnone, which are debugged. Cost:
+ * have places of their own, as have all in functions marked optnone, which are debugged. The number
+ * of an address may be computed with and compared, but not with that of another variable. Cost:
  * operands and edges times MAX_SHARED at worst. */
 #include "analysis/alias.h"
 #include "codegen/address.h"
@@ -78,6 +79,15 @@ static bool is_address(const struct nvm_function *f, const struct nvm_inst *i) {
   return passes && type_is_ptr(&f->module->types, i->type);
 }
 
+/* Whether i computes a number, which may be that of an address: checks whether addresses are
+ * aligned or far apart do not keep variables apart. */
+static bool is_number(const struct nvm_function *f, const struct nvm_inst *i) {
+  bool passes = i->op == OP_PTRTOINT || i->op == OP_TRUNC || i->op == OP_ZEXT || i->op == OP_SEXT ||
+                i->op == OP_PHI || i->op == OP_SELECT ||
+                (i->op >= OP_FIRST_INT && i->op <= OP_LAST_INT);
+  return passes && type_is_int(&f->module->types, i->type);
+}
+
 static uint64_t base_of(const struct frame_sharing *w, struct nvm_value v) {
   return value_kind(v) == VALUE_INST ? w->base[value_index(v)] : 0;
 }
@@ -85,12 +95,16 @@ static uint64_t base_of(const struct frame_sharing *w, struct nvm_value v) {
 /* Finds the variables that addresses may be in, as a fixpoint; gives up after MAX_ROUNDS. */
 static bool find_bases(struct frame_sharing *w) {
   VEC(struct nvm_inst_id) addresses = {0};
-  bool changed = true;
+  bool changed = true, has_numbers = false;
   FOR_EACH_BLOCK (w->f, b)
-    FOR_EACH_INST (w->f, b, i)
-      if (is_address(w->f, function_inst(w->f, i)) &&
+    FOR_EACH_INST (w->f, b, i) has_numbers |= function_inst(w->f, i)->op == OP_PTRTOINT;
+  FOR_EACH_BLOCK (w->f, b)
+    FOR_EACH_INST (w->f, b, i) {
+      const struct nvm_inst *inst = function_inst(w->f, i);
+      if ((is_address(w->f, inst) || (has_numbers && is_number(w->f, inst))) &&
           !VEC_PUSH(&w->l->function_arena, &addresses, i))
         return false;
+    }
   for (int round = 0; changed; round++) {
     changed = false;
     for (uint32_t n = 0; n < addresses.count; n++) {
@@ -105,6 +119,12 @@ static bool find_bases(struct frame_sharing *w) {
   return true;
 }
 
+/* Whether i compares numbers of addresses in several variables, which must differ. */
+static bool compares_variables(const struct frame_sharing *w, const struct nvm_inst *i) {
+  uint64_t bases = base_of(w, inst_operand(w->f, i, 0)) | base_of(w, inst_operand(w->f, i, 1));
+  return bases & (bases - 1);
+}
+
 static bool note_events(struct frame_sharing *w) {
   FOR_EACH_BLOCK (w->f, b) {
     w->first_event[b.index] = w->events.count;
@@ -112,9 +132,12 @@ static bool note_events(struct frame_sharing *w) {
       const struct nvm_inst *i = function_inst(w->f, id);
       struct event e = {.variables = 0};
       for (uint32_t k = 0; k < i->operand_count; k++) {
-        uint64_t base = base_of(w, inst_operand(w->f, i, k));
-        if (base == 0 || is_address(w->f, i)) continue;
-        enum alias_use use = alias_use_of(w->f, i, k);
+        struct nvm_value v = inst_operand(w->f, i, k);
+        uint64_t base = base_of(w, v);
+        bool is_pointer = base && type_is_ptr(&w->f->module->types, value_type(w->f, v));
+        if (base == 0 || is_address(w->f, i) || is_number(w->f, i)) continue;
+        if (!is_pointer && i->op == OP_ICMP && !compares_variables(w, i)) continue;
+        enum alias_use use = is_pointer ? alias_use_of(w->f, i, k) : ALIAS_USE_CAPTURES;
         bool accesses = use == ALIAS_USE_READS || use == ALIAS_USE_WRITES;
         if (accesses) e.variables |= base;
         else w->shared &= ~base;
