@@ -388,8 +388,8 @@ static bool is_sign_test(const struct walker *w, struct nvm_value v, bool negate
   return r.width && r.least == r.most && r.least == (negated ? 0 : -1);
 }
 
-/* `0 <= x and x < y`, or `x < 0 or x >= y`: the second comparison, which nothing else reads, becomes
- * unsigned and decides alone. y is not negative: as an unsigned number, a negative x is above it. */
+/* `0 <= x and x < y`, or `x < 0 or x >= y`: the second comparison, which nothing else reads,
+ * becomes unsigned and decides alone. y is not negative: a negative x, as unsigned, is above. */
 static void simplify_bounds(struct walker *w, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(w->f, id);
   bool negated = i->op == OP_OR;
