@@ -8,7 +8,7 @@
  * one is accessed while the other holds a value that is needed. Variables take part if their
  * address is not captured (analysis/alias.h). The others, and those beyond the first MAX_SHARED,
  * have places of their own, as have all in functions marked optnone, which are debugged. The number
- * of an address may be computed with and compared, but not with that of another variable. Cost:
+ * of an address may be computed with and compared; variables that are compared are apart. Cost:
  * operands and edges times MAX_SHARED at worst. */
 #include "analysis/alias.h"
 #include "codegen/address.h"
@@ -119,10 +119,14 @@ static bool find_bases(struct frame_sharing *w) {
   return true;
 }
 
-/* Whether i compares numbers of addresses in several variables, which must differ. */
-static bool compares_variables(const struct frame_sharing *w, const struct nvm_inst *i) {
+static void set_apart(struct frame_sharing *w, uint64_t some, uint64_t others) {
+  for (; some; some &= some - 1) w->variables.data[__builtin_ctzll(some)].apart |= others;
+}
+
+/* Variables of which the numbers of addresses are compared have different places. */
+static void note_comparison(struct frame_sharing *w, const struct nvm_inst *i) {
   uint64_t bases = base_of(w, inst_operand(w->f, i, 0)) | base_of(w, inst_operand(w->f, i, 1));
-  return bases & (bases - 1);
+  if (bases & (bases - 1)) set_apart(w, bases, bases);
 }
 
 static bool note_events(struct frame_sharing *w) {
@@ -136,7 +140,10 @@ static bool note_events(struct frame_sharing *w) {
         uint64_t base = base_of(w, v);
         bool is_pointer = base && type_is_ptr(&w->f->module->types, value_type(w->f, v));
         if (base == 0 || is_address(w->f, i) || is_number(w->f, i)) continue;
-        if (!is_pointer && i->op == OP_ICMP && !compares_variables(w, i)) continue;
+        if (!is_pointer && i->op == OP_ICMP) {
+          note_comparison(w, i);
+          continue;
+        }
         enum alias_use use = is_pointer ? alias_use_of(w->f, i, k) : ALIAS_USE_CAPTURES;
         bool accesses = use == ALIAS_USE_READS || use == ALIAS_USE_WRITES;
         if (accesses) e.variables |= base;
@@ -210,10 +217,6 @@ static bool propagate(struct frame_sharing *w, bool forwards) {
     }
   }
   return true;
-}
-
-static void set_apart(struct frame_sharing *w, uint64_t some, uint64_t others) {
-  for (; some; some &= some - 1) w->variables.data[__builtin_ctzll(some)].apart |= others;
 }
 
 static void find_conflicts(struct frame_sharing *w) {
