@@ -61,7 +61,8 @@ bool abi_may_write_noreturn(const struct lower *l);
 void params_signature(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);
 /* Chooses the block in which each argument that is used is read; false when out of memory. */
 bool params_plan(struct lower *l);
-/* Lowers a conversion of an argument that only such read; false: i is none. */
+/* Lowers i by loading the argument that it converts; false: it does not, or the argument has other
+ * readers. */
 bool params_lower_conversion(struct lower *l, const struct nvm_inst *i);
 /* Whether some are read in block b. */
 bool params_are_read(const struct lower *l, struct nvm_block b);

@@ -6,7 +6,7 @@
  *     $L_exit:
  *
  * The copies of one edge are made before the branch if that saves its jump and they are few: at
- * most MAX_ADDED, which the other path makes in vain, or MAX_IN_LOOP if the edge goes back to a
+ * most MAX_ADDED, which the other path makes for nothing, or MAX_IN_LOOP if the edge goes back to a
  * loop. If the other path needs what a register held they have the guard of the branch. */
 #include "codegen/emit.h"
 #include "codegen/inst.h"

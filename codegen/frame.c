@@ -8,7 +8,8 @@
  * one is accessed while the other holds a value that is needed. Variables take part if their
  * address is not captured (analysis/alias.h). The others, and those beyond the first MAX_SHARED,
  * have places of their own, as have all in functions marked optnone, which are debugged. The number
- * of an address may be computed with and compared; variables that are compared are apart. Cost:
+ * of an address may be used in computations and comparisons; two variables of which the numbers are
+ * compared have different places. Cost:
  * operands and edges times MAX_SHARED at worst. */
 #include "analysis/alias.h"
 #include "codegen/address.h"
@@ -79,9 +80,9 @@ static bool is_address(const struct nvm_function *f, const struct nvm_inst *i) {
   return passes && type_is_ptr(&f->module->types, i->type);
 }
 
-/* Whether i computes a number, which may be that of an address: checks whether addresses are
- * aligned or far apart do not keep variables apart. */
-static bool is_number(const struct nvm_function *f, const struct nvm_inst *i) {
+/* Whether i computes an integer, which may be the number of an address: of the checks whether an
+ * address is aligned, or two arrays overlap. */
+static bool computes_integer(const struct nvm_function *f, const struct nvm_inst *i) {
   bool passes = i->op == OP_PTRTOINT || i->op == OP_TRUNC || i->op == OP_ZEXT || i->op == OP_SEXT ||
                 i->op == OP_PHI || i->op == OP_SELECT ||
                 (i->op >= OP_FIRST_INT && i->op <= OP_LAST_INT);
@@ -101,7 +102,7 @@ static bool find_bases(struct frame_sharing *w) {
   FOR_EACH_BLOCK (w->f, b)
     FOR_EACH_INST (w->f, b, i) {
       const struct nvm_inst *inst = function_inst(w->f, i);
-      if ((is_address(w->f, inst) || (has_numbers && is_number(w->f, inst))) &&
+      if ((is_address(w->f, inst) || (has_numbers && computes_integer(w->f, inst))) &&
           !VEC_PUSH(&w->l->function_arena, &addresses, i))
         return false;
     }
@@ -139,7 +140,7 @@ static bool note_events(struct frame_sharing *w) {
         struct nvm_value v = inst_operand(w->f, i, k);
         uint64_t base = base_of(w, v);
         bool is_pointer = base && type_is_ptr(&w->f->module->types, value_type(w->f, v));
-        if (base == 0 || is_address(w->f, i) || is_number(w->f, i)) continue;
+        if (base == 0 || is_address(w->f, i) || computes_integer(w->f, i)) continue;
         if (!is_pointer && i->op == OP_ICMP) {
           note_comparison(w, i);
           continue;

@@ -4,8 +4,8 @@
  *     select i1 %a, i1 false, (icmp …)             setp.lt.and.s32 p, x, y, !a
  *     select i1 (icmp …), i1 false, i1 %a          setp.ge.and.s32 p, x, y, a
  *
- * A select of constants keeps the poison of its other arm away; of the registers that the code
- * computes, `and` and `or` do the same. */
+ * In such a select, poison in the arm that is not chosen has no effect. The same holds for `and`
+ * and `or` of registers, which always hold some bits. */
 #include "codegen/joined.h"
 #include "codegen/part.h"
 #include "codegen/select.h"
@@ -19,9 +19,10 @@ static bool is_joinable(struct lower *l, const struct nvm_inst *i, struct nvm_va
     return false;
   struct part_list parts = part_list(l, value_type(l->f, inst_operand(l->f, c, 0)));
   const struct part *p = part_at(parts, 0);
-  bool is_number = c->op == OP_ICMP ? p->kind == PART_INT
-                                    : part_is_full(p) || (part_is_small(p) && part_is_legal(l, p));
-  return parts.count == 1 && is_number &&
+  bool is_supported = c->op == OP_ICMP
+                          ? p->kind == PART_INT
+                          : part_is_full(p) || (part_is_small(p) && part_is_legal(l, p));
+  return parts.count == 1 && is_supported &&
          (c->op == OP_ICMP || (c->aux != FCMP_FALSE && c->aux != FCMP_TRUE));
 }
 
@@ -54,5 +55,5 @@ void joined_select(struct lower *l, const struct nvm_inst *i) {
 int joined_comparison(const struct lower *l, const struct nvm_inst *i) {
   struct joined j;
   uint16_t folded = joined_find(l, i, &j) ? selection_of(l, i)->folded : UINT16_C(0);
-  return folded == 0 ? -1 : folded / 2;
+  return folded == 0 ? -1 : folded / 2; /* 1, 2, 4: operand 0, 1, 2 */
 }

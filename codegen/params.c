@@ -142,11 +142,13 @@ void params_signature(struct lower *l, const struct nvm_function *f, struct ptx_
 /* --- where arguments are read ----------------------------------------------------------------- */
 
 /* The type with which ld converts an argument of a kernel as the instruction does: a truncation of
- * 64 to 32 bits, or an extension to one of these. 0: it does not. */
+ * 64 to 32 bits, or an extension to one of these. 0: it does not, or is in a loop. */
 static uint16_t converting_type(const struct lower *l, const struct nvm_inst *i) {
   const struct type_table *t = &l->module->types;
   bool extends = i->op == OP_ZEXT || i->op == OP_SEXT;
-  if ((!extends && i->op != OP_TRUNC) || !l->selection[i - l->f->insts.data].wanted) return 0;
+  if ((!extends && i->op != OP_TRUNC) || !l->selection[i - l->f->insts.data].wanted ||
+      l->loops.innermost[i->block.index])
+    return 0;
   struct nvm_value v = inst_operand(l->f, i, 0);
   if (value_kind(v) != VALUE_ARG || !type_is_int(t, i->type)) return 0;
   uint32_t from = type_scalar_bits(t, value_type(l->f, v)), to = type_scalar_bits(t, i->type);
@@ -155,7 +157,8 @@ static uint16_t converting_type(const struct lower *l, const struct nvm_inst *i)
   return i->op == OP_SEXT ? mod_signed(from) : mod_unsigned(extends ? from : to);
 }
 
-/* A conversion does not count as the reader where its own reader looks through it. */
+/* Excludes argument v if `reader` reads it in another way than converting it. A reader that looks
+ * through a conversion reads the argument. */
 static void exclude_argument(struct lower *l, bool *converted, struct nvm_value v,
                              const struct nvm_inst *reader) {
   if (value_kind(v) == VALUE_ARG && converted[value_index(v)] && !converting_type(l, reader))

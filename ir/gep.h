@@ -24,8 +24,10 @@ uint64_t gep_step(struct gep_walk *w, struct nvm_value index, bool *is_member);
 bool gep_constant_offset(const struct nvm_function *f, const struct nvm_inst *gep, int64_t *offset);
 /* The same if its magnitude is at most 2^40, so that several can be added. */
 bool gep_small_offset(const struct nvm_function *f, const struct nvm_inst *gep, int64_t *offset);
-/* The same of an address in an object of `size` bytes that only accesses read: with inbounds, an
- * index with a stride of at least `size` can only be 0. */
+/* The same of an address in an object of `size` bytes through which the object is only accessed. An
+ * index of an inbounds gep with a stride of at least `size` counts as 0: any other leads to the end
+ * or beyond, from where a later step may lead back. Then the offset is wrong by `size` or more: the
+ * caller must give up where an access is not inside the object by these offsets. */
 bool gep_offset_in_object(const struct nvm_function *f, const struct nvm_inst *gep, uint64_t size,
                           int64_t *offset);
 

@@ -114,12 +114,10 @@ static uint32_t inst_cost(const struct nvm_function *f, const struct nvm_inst *i
       const struct attr_table_data *a = &f->module->attributes;
       const struct attrlist_info *list = attrlist_info(a, call_site_of(f, i)->attributes);
       bool has_attributes = list->result.index || list->count; /* noundef etc. can be violated */
-      switch (call_intrinsic(f, i)) {
-        case INTRINSIC_NONE: return MAX_SPECULATED + 1;
-        case INTRINSIC_minimumnum:
-        case INTRINSIC_maximumnum: return has_attributes ? MAX_SPECULATED + 1 : wide ? 4 : 1;
-        default: return has_attributes ? MAX_SPECULATED + 1 : 4;
-      }
+      uint32_t id = call_intrinsic(f, i);
+      bool is_extremum = id == INTRINSIC_minimumnum || id == INTRINSIC_maximumnum;
+      if (id == INTRINSIC_NONE || has_attributes) return MAX_SPECULATED + 1;
+      return is_extremum && type_equal(i->type, TYPE_FLOAT) ? 1 : 4;
     }
     case OP_BITCAST:
     case OP_FREEZE:

@@ -5,7 +5,7 @@
  *
  * maximumnum gives the constant for NaN, and is one instruction, max.f32, which orders -0 before 0.
  * A select that gives the other zero stays, and one where denormals are flushed before they are
- * compared. */
+ * compared. So do those of doubles, of which ptxas makes fewer instructions than of max.f64. */
 #include "ir/eval.h"
 #include "ir/evalfloat.h"
 #include "ir/intrinsic.h"
@@ -13,15 +13,15 @@
 
 /* Whether `x p c ? x : c` is the extremum: the zero that it gives for x = -0 and x = 0 is that one;
  * a predicate with `or equal` gives x, one without gives c. */
-static bool gives_right_zero(enum fcmp_predicate p, enum float_format format, uint64_t c) {
+static bool gives_right_zero(enum fcmp_predicate p, uint64_t c) {
   bool larger = p == FCMP_OGT || p == FCMP_OGE, or_equal = p == FCMP_OGE || p == FCMP_OLE;
-  uint64_t sign = evalfloat_sign(format);
+  uint64_t sign = evalfloat_sign(FLOAT_SINGLE);
   if ((c & ~sign) != 0) return true;
   return or_equal == (larger == (c == sign));
 }
 
 /* Whether v is no NaN, unless it is poison. */
-static bool is_number(const struct combiner *k, struct nvm_value v) {
+static bool is_never_nan(const struct combiner *k, struct nvm_value v) {
   const struct nvm_inst *i = value_inst(k->f, v);
   struct eval_lane lane;
   if (!i) return false;
@@ -29,7 +29,7 @@ static bool is_number(const struct combiner *k, struct nvm_value v) {
   uint32_t id = i->op == OP_CALL ? call_intrinsic(k->f, i) : INTRINSIC_NONE;
   if (id != INTRINSIC_maximumnum && id != INTRINSIC_minimumnum) return false;
   return eval_lane_of(k->m, inst_operand(k->f, i, 1), &lane) && !lane.poison &&
-         !evalfloat_is_nan(eval_format(type_kind(&k->m->types, i->type)), (uint64_t)lane.bits);
+         !evalfloat_is_nan(FLOAT_SINGLE, (uint64_t)lane.bits);
 }
 
 /* The same comparison of two numbers, of which none is NaN. */
@@ -49,6 +49,12 @@ struct choice {
   struct nvm_value x, limit;
 };
 
+static void swap(struct nvm_value *a, struct nvm_value *b) {
+  struct nvm_value was = *a;
+  *a = *b;
+  *b = was;
+}
+
 static bool find_choice(const struct combiner *k, const struct nvm_inst *select,
                         struct choice *found) {
   struct nvm_value v = inst_operand(k->f, select, 0);
@@ -58,12 +64,12 @@ static bool find_choice(const struct combiner *k, const struct nvm_inst *select,
   struct nvm_value yes = inst_operand(k->f, select, 1), no = inst_operand(k->f, select, 2);
   uint32_t p = c->aux;
   if (value_kind(a) == VALUE_CONST) {
-    struct nvm_value right = a;
-    a = b, b = right, p = predicate_swapped(OP_FCMP, p);
+    swap(&a, &b);
+    p = predicate_swapped(OP_FCMP, p);
   }
   if (value_kind(yes) == VALUE_CONST) {
-    struct nvm_value right = yes;
-    yes = no, no = right, p = predicate_inverse(OP_FCMP, p);
+    swap(&yes, &no);
+    p = predicate_inverse(OP_FCMP, p);
   }
   *found = (struct choice){(enum fcmp_predicate)p, a, b};
   return value_kind(b) == VALUE_CONST && value_equal(yes, a) && value_equal(no, b);
@@ -73,16 +79,14 @@ struct nvm_value combine_extremum(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
   struct choice c;
   struct eval_lane lane;
-  bool is_single = type_equal(i->type, TYPE_FLOAT);
-  if ((is_single ? k->flushes : !type_equal(i->type, TYPE_DOUBLE)) || !find_choice(k, i, &c) ||
+  if (!type_equal(i->type, TYPE_FLOAT) || k->flushes || !find_choice(k, i, &c) ||
       !eval_lane_of(k->m, c.limit, &lane) || lane.poison)
     return VALUE_NULL;
-  if (is_number(k, c.x)) c.predicate = ordered(c.predicate);
+  if (is_never_nan(k, c.x)) c.predicate = ordered(c.predicate);
   bool larger = c.predicate == FCMP_OGT || c.predicate == FCMP_OGE;
-  enum float_format format = eval_format(type_kind(&k->m->types, i->type));
   if ((!larger && c.predicate != FCMP_OLT && c.predicate != FCMP_OLE) ||
-      evalfloat_is_nan(format, (uint64_t)lane.bits) ||
-      !gives_right_zero(c.predicate, format, (uint64_t)lane.bits))
+      evalfloat_is_nan(FLOAT_SINGLE, (uint64_t)lane.bits) ||
+      !gives_right_zero(c.predicate, (uint64_t)lane.bits))
     return VALUE_NULL;
   struct nvm_value pair[] = {c.x, c.limit};
   return build_call(k, root, larger ? INTRINSIC_maximumnum : INTRINSIC_minimumnum, 0, i->type, 2,
