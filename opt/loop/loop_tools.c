@@ -147,6 +147,20 @@ static uint32_t count_missing(const struct loop_copy *c, const struct nvm_functi
   return missing;
 }
 
+/* Removes the entries of blocks that were not copied from the phis of a copy of b. b is not the
+ * header, so these blocks are unreachable. */
+static void drop_foreign_entries(struct loop_copy *c, struct nvm_function *f, struct nvm_block b) {
+  FOR_EACH_PHI (f, b, i) {
+    if (value_kind(c->values[i.index]) != VALUE_INST) continue;
+    struct nvm_inst_id made = {value_index(c->values[i.index])};
+    for (uint32_t k = function_inst(f, i)->operand_count; k > 0; k -= 2) {
+      uint32_t from = value_index(inst_operand(f, function_inst(f, i), k - 1));
+      if (from >= c->block_count || c->blocks[from].index == 0)
+        inst_remove_operands(f, made, k - 2, 2);
+    }
+  }
+}
+
 bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct nvm_block *blocks,
                       uint32_t count, struct nvm_block before) {
   uint32_t missing = 0;
@@ -182,6 +196,7 @@ bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct 
         missing--;
       }
     }
+  for (uint32_t k = 1; k < count; k++) drop_foreign_entries(c, f, blocks[k]);
   return true;
 }
 
