@@ -41,9 +41,10 @@ struct nvm_value loop_copy_of(const struct loop_copy *c, struct nvm_value v);
 /* Copies an instruction with mapped operands, and records it. {0} when out of memory. */
 struct nvm_inst_id loop_copy_inst(struct loop_copy *c, struct nvm_function *f,
                                   struct nvm_inst_id i);
-/* Copies the blocks, of which the first is the loop's header, before `before` in the layout ({0}: to
- * the end), without debug records. Branches and phis in them refer to the copies; the caller changes other phis. Values in the maps
- * on entry are kept; copies that fold are recorded as constants. */
+/* Copies the blocks, of which the first is the loop's header, before `before` in the layout ({0}:
+ * to the end), without debug records. Branches and phis in them refer to the copies; the caller
+ * changes other phis. Values in the maps on entry are kept; copies that fold are recorded as
+ * constants. */
 bool loop_copy_blocks(struct loop_copy *c, struct nvm_function *f, const struct nvm_block *blocks,
                       uint32_t count, struct nvm_block before);
 
