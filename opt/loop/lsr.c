@@ -419,6 +419,7 @@ enum nvm_status lsr_run(struct nvm_function *f, struct pass_env *env, bool *chan
     reduce_sums(&r);
   }
   rewrite_apply(&r.rewrite);
-  *changed = r.changed;
+  /* Of a value that can be computed in part only, that part has been inserted. */
+  *changed = r.changed || f->insts.count != r.part_count;
   return NVM_OK;
 }
