@@ -9,8 +9,7 @@
  * address is not captured (analysis/alias.h). The others, and those beyond the first MAX_SHARED,
  * have places of their own, as have all in functions marked optnone, which are debugged. The number
  * of an address may be used in computations and comparisons; two variables of which the numbers are
- * compared have different places. Cost:
- * operands and edges times MAX_SHARED at worst. */
+ * compared have different places. Linear in operands and edges, times MAX_SHARED at worst. */
 #include "analysis/alias.h"
 #include "codegen/address.h"
 #include "codegen/emit.h"

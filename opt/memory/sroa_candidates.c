@@ -49,17 +49,13 @@ static void note_call(struct splitter *s, const struct nvm_inst *i) {
   }
 }
 
-static bool has_constant_indices(const struct splitter *s, const struct nvm_inst *gep) {
-  for (uint32_t k = 1; k < gep->operand_count; k++)
-    if (value_kind(inst_operand(s->f, gep, k)) != VALUE_CONST) return false;
-  return true;
-}
-
 /* Records how i uses variables, and which rules of sroa_split_accesses() may apply. */
 static void note_uses(struct splitter *s, const struct nvm_inst *i, struct sroa_found *found) {
   const struct type_table *t = &s->m->types;
   struct nvm_value first, second;
   struct direct_uses *d;
+  uint64_t bytes;
+  int64_t offset;
   switch ((enum op)i->op) {
     case OP_LOAD:
       first = inst_operand(s->f, i, 0);
@@ -75,13 +71,11 @@ static void note_uses(struct splitter *s, const struct nvm_inst *i, struct sroa_
       found->structs |= type_is_aggregate(t, value_type(s->f, first));
       break;
     case OP_GEP:
-      found->choices |= is_op(s, inst_operand(s->f, i, 0), OP_SELECT);
       first = inst_operand(s->f, i, 0);
-      if ((d = direct_of(s, first)) && !has_constant_indices(s, i)) {
-        uint64_t size = alloca_bytes(s->f, value_inst(s->f, first));
-        int64_t offset;
-        d->unsupported |= !gep_offset_in_object(s->f, i, size, &offset);
-      }
+      found->choices |= is_op(s, first, OP_SELECT);
+      if (!(d = direct_of(s, first))) break;
+      bytes = alloca_bytes(s->f, value_inst(s->f, first));
+      d->unsupported |= !gep_offset_in_object(s->f, i, bytes, &offset);
       break;
     case OP_CALL: note_call(s, i); break;
     case OP_EXTRACTVALUE:
