@@ -112,10 +112,15 @@ bool call_graph_update(struct call_graph *g, uint32_t n) {
   return true;
 }
 
+uint32_t call_graph_uses(const struct call_graph *g, uint32_t n) {
+  const struct call_node *c = &g->nodes[n];
+  return c->uses > c->copied_uses ? c->uses : c->copied_uses;
+}
+
 bool call_graph_is_passed_on(const struct call_graph *g, uint32_t n) {
   const struct call_node *c = &g->nodes[n];
   const struct nvm_function *f = g->m->functions.data[n];
-  return c->uses == 1 && !c->kept && c->copyable && !c->recursive &&
+  return call_graph_uses(g, n) == 1 && !c->kept && c->copyable && !c->recursive &&
          !function_attribute(f, ATTR_NOINLINE) && !function_attribute(f, ATTR_OPTNONE);
 }
 
@@ -184,6 +189,22 @@ static bool find_order(struct call_graph *g) {
   return true;
 }
 
+/* Counts each call in an alwaysinline function as often as that function will be copied. A function
+ * that is called once, but by such a one, would be copied with it. */
+static void count_copied_uses(struct call_graph *g) {
+  enum { MANY = 1 << 20 };
+  for (uint32_t k = g->order_count; k-- > 0;) { /* callers first */
+    struct call_node *c = &g->nodes[g->order[k]];
+    bool copied = function_attribute(g->m->functions.data[g->order[k]], ATTR_ALWAYSINLINE);
+    uint32_t copies = copied && c->copied_uses ? c->copied_uses : 1;
+    if (c->copied_uses <= c->uses) c->copied_uses = 0;
+    for (uint32_t j = 0; j < c->count; j++) {
+      uint32_t *uses = &g->nodes[g->callees.data[c->first + j]].copied_uses;
+      if (*uses < MANY) *uses += copies;
+    }
+  }
+}
+
 /* Keeps functions that metadata refers to. */
 static void keep_in_metadata(struct call_graph *g) {
   const struct meta_table *t = &g->m->metadata;
@@ -207,5 +228,6 @@ bool call_graph_build(struct call_graph *g, struct nvm_module *m, struct arena *
   }
   if (!find_order(g)) return false;
   for (uint32_t k = g->order_count; k-- > 0;) remove_if_dead(g, g->order[k]); /* callers first */
+  count_copied_uses(g);
   return true;
 }

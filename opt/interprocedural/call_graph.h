@@ -8,6 +8,7 @@
 struct call_node {
   uint32_t first, count; /* into callees: one entry per call, in order; 0: inlined */
   uint32_t uses;         /* direct calls of it in the whole module */
+  uint32_t copied_uses;  /* once alwaysinline callers are copied; 0: none of them is called twice */
   uint32_t size;         /* instructions that cost something */
   uint32_t component;    /* Tarjan's preorder number, from 1; 0: not visited yet */
   uint32_t low;          /* Tarjan's */
@@ -42,6 +43,8 @@ void call_graph_drop(struct call_graph *g, uint32_t call);
 /* Whether the only use of function n is one call that may be inlined: its own calls are best
  * visited in the caller. */
 bool call_graph_is_passed_on(const struct call_graph *g, uint32_t n);
+/* The calls of function n, now or once alwaysinline callers are copied. */
+uint32_t call_graph_uses(const struct call_graph *g, uint32_t n);
 /* The definition that i calls directly; 0: none. */
 uint32_t call_graph_callee(const struct nvm_function *f, const struct nvm_inst *i);
 /* Whether i is an alloca of a fixed size in the entry block. */

@@ -10,13 +10,14 @@
  *            inserted before the call, without a new block. A callee is removed after its last
  *            call was inlined. If a body is copied into a loop, undef is stored to its variables
  *            first, which forget the last iteration.
- * Inlined:   alwaysinline; internal functions with one call and no other use; callees that cost at
- *            most INLINE_THRESHOLD (less if there are many calls: MAX_COPIES), plus CONSTANT_BONUS
- *            for each use of a constant argument and FRAME_BONUS for each variable whose address is
- *            passed, since only the call keeps it in memory. Not: noinline, optnone, recursive
- *            functions, those that the linker may replace, variadic ones, kernels, dynamic allocas,
- *            musttail, noduplicate calls, operand bundles, different denormal modes, calls with
- *            another function type than the callee's.
+ * Inlined:   alwaysinline; internal functions with one call, unless it is in an alwaysinline
+ *            function that is copied, and no other use; callees that cost at most INLINE_THRESHOLD
+ *            (less if there are many calls: MAX_COPIES), plus CONSTANT_BONUS for each use of a
+ *            constant argument and FRAME_BONUS for each variable whose address is passed, since
+ *            only the call keeps it in memory. Not: noinline, optnone, recursive functions, those
+ *            that the linker may replace, variadic ones, kernels, dynamic allocas, musttail,
+ *            noduplicate calls, operand bundles, different denormal modes, calls with another
+ *            function type than the callee's.
  * Rules:     allocas move to the caller's entry block. A byval argument is copied. `tail` is
  *            dropped. Inlined instructions keep their location, inlinedAt the call; those of
  *            functions without a subprogram get the call's; without a location of the call they
@@ -115,15 +116,16 @@ static uint32_t count_constant_uses(const struct nvm_function *f, const struct n
 }
 
 /* Whether inlining all calls of the callee adds few instructions to the module. */
-static bool has_few_copies(const struct call_node *callee) {
-  return (uint64_t)callee->size * (callee->uses - !callee->kept) <= MAX_COPIES;
+static bool has_few_copies(const struct call_graph *g, uint32_t callee) {
+  const struct call_node *c = &g->nodes[callee];
+  return (uint64_t)c->size * (call_graph_uses(g, callee) - !c->kept) <= MAX_COPIES;
 }
 
 /* The cost up to which the callee is inlined. */
 static uint32_t threshold_of(const struct inliner *l, uint32_t callee) {
   unsigned effort = pass_size_effort(l->env, l->f);
   if (effort) return effort == 1 ? SMALL_THRESHOLD : SMALLEST_THRESHOLD;
-  if (has_few_copies(&l->graph->nodes[callee])) return INLINE_THRESHOLD;
+  if (has_few_copies(l->graph, callee)) return INLINE_THRESHOLD;
   return function_attribute(l->m->functions.data[callee], ATTR_INLINEHINT) ? HINT_THRESHOLD
                                                                            : COPIES_THRESHOLD;
 }
@@ -150,7 +152,7 @@ static uint32_t threshold_here(const struct inliner *l, const struct nvm_inst *i
 }
 
 static bool is_only_use(const struct inliner *l, uint32_t callee) {
-  return l->graph->nodes[callee].uses == 1 && !l->graph->nodes[callee].kept;
+  return call_graph_uses(l->graph, callee) == 1 && !l->graph->nodes[callee].kept;
 }
 
 /* The reason not to inline whatever the cost; NULL: none. */
@@ -204,7 +206,9 @@ static const char *stated_reason(const struct inliner *l, uint32_t callee, struc
   const struct call_node *c = &l->graph->nodes[callee];
   if (v.inlined == (c->size > threshold_of(l, callee))) return v.reason;
   bool few = v.inlined || c->size > INLINE_THRESHOLD || pass_size_effort(l->env, l->f) > 0;
-  return few || has_few_copies(c) ? "" : ": its calls are too many for the usual threshold";
+  return few || has_few_copies(l->graph, callee)
+             ? ""
+             : ": its calls are too many for the usual threshold";
 }
 
 /* Whether to inline a call; emits the remark. */
