@@ -198,8 +198,10 @@ enum nvmini_status nvmini_compile(struct nvmini_module *module, struct nvmini_te
   return compile(module, ptx, NULL);
 }
 
-enum nvmini_status module_compile_pieces(struct nvmini_module *module,
-                                         const struct nvm_text **pieces, uint32_t *count) {
+enum nvmini_status module_compile_pieces(struct nvmini_module *module, module_spill *spill,
+                                         void *state, const struct nvm_text **pieces,
+                                         uint32_t *count) {
+  module->pieces = (struct codegen_pieces){.spill = spill, .state = state};
   enum nvmini_status status = compile(module, NULL, &module->pieces);
   *pieces = module->pieces.list.data;
   *count = module->pieces.list.count;

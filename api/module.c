@@ -8,8 +8,10 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 
-enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text, size_t length,
-                                const char *name, struct nvmini_module **module) {
+enum nvmini_status module_parse_releasing(struct nvmini_context *context, const char *text,
+                                          size_t length, const char *name,
+                                          struct parse_release *release,
+                                          struct nvmini_module **module) {
   struct nvm_allocator a = context_allocator(context);
   struct nvmini_module *m = a.resize(a.state, NULL, 0, sizeof *m);
   *module = NULL;
@@ -27,12 +29,18 @@ enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text
   struct diag_sink sink;
   report_start(context, &arena, &sink);
   uint64_t begin = context_clock(context);
-  enum nvm_status parsed = parse_module(m->ir, text, length, name, 0, &sink);
+  enum nvm_status parsed = parse_module_releasing(m->ir, text, length, name, 0, &sink, release);
   context_add_time(context, PHASE_PARSE, begin);
+  if (release && release->again) diag_sink_init(&sink, &arena, 0);
   enum nvmini_status status = report_finish(context, m, &arena, &sink, parsed);
   if (status == NVMINI_OK) *module = m;
   else nvmini_release(m);
   return status;
+}
+
+enum nvmini_status nvmini_parse(struct nvmini_context *context, const char *text, size_t length,
+                                const char *name, struct nvmini_module **module) {
+  return module_parse_releasing(context, text, length, name, NULL, module);
 }
 
 struct nvm_module *module_of_handle(const struct nvmini_module *module) {

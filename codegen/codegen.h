@@ -8,9 +8,13 @@
 #include "support/knobs.h"
 #include "target/target.h"
 
-/* A text in pieces, in order. */
+/* A text in pieces, in order. `spill`, if there, is called now and then with all pieces so far but
+ * the first, which is finished last; if it takes them, true, they are freed. */
 struct codegen_pieces {
   VEC(struct nvm_text) list;
+  bool (*spill)(void *state, const struct nvm_text *pieces, uint32_t count);
+  void *state;
+  size_t bytes; /* of these pieces */
 };
 
 struct codegen_options {

@@ -149,7 +149,19 @@ static bool cut_piece(struct lower *l, struct codegen_pieces *p, size_t length) 
   if (!p || out->length <= length) return true;
   struct nvm_text piece = {arena_copy(out->arena, out->bytes, out->length), out->length};
   out->length = 0;
+  p->bytes += piece.length;
   return piece.bytes && VEC_PUSH(out->arena, &p->list, piece);
+}
+
+/* Hands the pieces to the caller once they are MANY bytes. */
+static void spill_pieces(struct lower *l, struct codegen_pieces *p) {
+  enum { MANY = 2 << 20 };
+  if (!p || !p->spill || p->bytes < MANY) return;
+  if (!p->spill(p->state, p->list.data + 1, p->list.count - 1)) return;
+  for (uint32_t k = 1; k < p->list.count; k++)
+    arena_release(l->out->arena, (char *)p->list.data[k].bytes, p->list.data[k].length + 1);
+  p->list.count = 1;
+  p->bytes = 0;
 }
 
 /* What remains is a definition without instructions, for its callers. */
@@ -175,6 +187,7 @@ static enum nvm_status write_functions(struct lower *l, const struct uses *u,
     if (status != NVM_OK) worst = status;
     else textbuf_char(l->out, '\n');
     if (!cut_piece(l, pieces, LONG)) return NVM_OUT_OF_MEMORY;
+    spill_pieces(l, pieces);
   }
   l->f = NULL;
   return worst;

@@ -1,14 +1,17 @@
 /* Inputs are read whole with read(): if a mapped file is truncated meanwhile, the process is
  * killed. Outputs go to a temporary file in the same folder, which is renamed when complete. */
+#define _DEFAULT_SOURCE   /* madvise */
 #define _XOPEN_SOURCE 700 /* realpath */
 
 #include "driver/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,7 +55,7 @@ static bool read_all(int fd, size_t room, struct file_bytes *file) {
 }
 
 bool files_read(const char *path, struct file_bytes *file, struct file_error *error) {
-  *file = (struct file_bytes){NULL, 0, false};
+  *file = (struct file_bytes){0};
   bool standard = strcmp(path, "-") == 0;
   int fd = standard ? 0 : open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return fail(error, DIAG_FILE_UNREADABLE, errno);
@@ -82,7 +85,19 @@ bool files_has_standard_input(void) {
 
 void files_free(struct file_bytes *file) {
   free(file->bytes);
-  *file = (struct file_bytes){NULL, 0, false};
+  *file = (struct file_bytes){0};
+}
+
+void files_release(struct file_bytes *file, size_t end) {
+#ifdef __linux__
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), bytes = (uintptr_t)file->bytes;
+  uintptr_t from = (bytes + file->released + page - 1) / page * page,
+            to = (bytes + end) / page * page;
+  if (from < to && madvise((void *)from, to - from, MADV_DONTNEED) == 0)
+    file->released = to - bytes;
+#else
+  (void)file, (void)end;
+#endif
 }
 
 bool files_is_ptx(const struct file_bytes *f) {
@@ -115,18 +130,33 @@ static bool write_piece(int fd, const char *bytes, size_t length) {
   return true;
 }
 
-static bool write_all(int fd, const struct nvm_text *pieces, uint32_t count) {
+/* Appends all of the file `from`. */
+static bool copy_file(int fd, int from) {
+  enum { BUFFER = 1 << 16 };
+  char buffer[BUFFER];
+  if (lseek(from, 0, SEEK_SET) < 0) return false;
+  for (;;) {
+    ssize_t n = read(from, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n == 0;
+    if (!write_piece(fd, buffer, (size_t)n)) return false;
+  }
+}
+
+static bool write_all(int fd, const struct file_text *text) {
   bool ok = true;
-  for (uint32_t k = 0; k < count && ok; k++)
-    ok = write_piece(fd, pieces[k].bytes, pieces[k].length);
+  for (uint32_t k = 0; k < text->count && ok; k++) {
+    ok = write_piece(fd, text->pieces[k].bytes, text->pieces[k].length);
+    if (ok && k == 0 && text->spilled >= 0) ok = copy_file(fd, text->spilled);
+  }
   return ok;
 }
 
 /* Writes to devices and pipes, which cannot be replaced by renaming. */
-static bool write_in_place(const char *path, const struct nvm_text *pieces, uint32_t count) {
+static bool write_in_place(const char *path, const struct file_text *text) {
   int fd = open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  bool written = write_all(fd, pieces, count);
+  bool written = write_all(fd, text);
   int number = errno;
   bool closed = close(fd) == 0;
   if (!written) errno = number;
@@ -140,14 +170,26 @@ static mode_t new_file_mode(void) {
   return 0666 & ~mask;
 }
 
-static bool replace_file(const char *path, mode_t mode, const struct nvm_text *pieces,
-                         uint32_t count) {
+/* A new file beside `path`; *name is to be freed. -1 with errno, and NULL, if it cannot be made. */
+static int open_temporary(const char *path, char **name) {
   size_t room = strlen(path) + sizeof ".XXXXXX";
-  char *temporary = malloc(room);
-  if (temporary == NULL) return false;
-  snprintf(temporary, room, "%s.XXXXXX", path);
-  int fd = mkstemp(temporary);
-  bool ok = fd >= 0 && write_all(fd, pieces, count) && fchmod(fd, mode) == 0;
+  int fd = -1;
+  *name = malloc(room);
+  if (*name == NULL) return -1;
+  snprintf(*name, room, "%s.XXXXXX", path);
+  fd = mkstemp(*name);
+  if (fd >= 0) return fd;
+  int number = errno;
+  free(*name);
+  *name = NULL;
+  errno = number;
+  return -1;
+}
+
+static bool replace_file(const char *path, mode_t mode, const struct file_text *text) {
+  char *temporary;
+  int fd = open_temporary(path, &temporary);
+  bool ok = fd >= 0 && write_all(fd, text) && fchmod(fd, mode) == 0;
   int number = errno;
   if (fd >= 0 && close(fd) != 0 && ok) ok = false, number = errno;
   if (ok && rename(temporary, path) != 0) ok = false, number = errno;
@@ -157,23 +199,22 @@ static bool replace_file(const char *path, mode_t mode, const struct nvm_text *p
   return ok;
 }
 
-bool files_write_pieces(const char *path, const struct nvm_text *pieces, uint32_t count,
-                        struct file_error *error) {
+bool files_write_text(const char *path, const struct file_text *text, struct file_error *error) {
   bool ok;
   struct stat facts;
   if (strcmp(path, "-") == 0) {
-    ok = write_all(1, pieces, count);
+    ok = write_all(1, text);
   } else if (stat(path, &facts) != 0) {
-    ok = errno == ENOENT && replace_file(path, new_file_mode(), pieces, count);
+    ok = errno == ENOENT && replace_file(path, new_file_mode(), text);
   } else if (S_ISDIR(facts.st_mode)) {
     return fail(error, DIAG_FILE_DIRECTORY, 0);
   } else if (!S_ISREG(facts.st_mode)) {
-    ok = write_in_place(path, pieces, count);
+    ok = write_in_place(path, text);
   } else if (access(path, W_OK) != 0) {
     ok = false;
   } else {
     char *target = realpath(path, NULL); /* follow symbolic links, which are kept */
-    ok = target != NULL && replace_file(target, facts.st_mode & 07777, pieces, count);
+    ok = target != NULL && replace_file(target, facts.st_mode & 07777, text);
     int number = errno;
     free(target);
     errno = number;
@@ -182,5 +223,34 @@ bool files_write_pieces(const char *path, const struct nvm_text *pieces, uint32_
 }
 
 bool files_write(const char *path, const char *bytes, size_t length, struct file_error *error) {
-  return files_write_pieces(path, &(struct nvm_text){bytes, length}, 1, error);
+  struct nvm_text all = {bytes, length};
+  return files_write_text(path, &(struct file_text){&all, 1, -1}, error);
+}
+
+/* ---- Spilling ---- */
+
+void files_spill_start(struct file_spill *s, const char *path) {
+  *s = (struct file_spill){.path = path, .fd = -1};
+}
+
+static void spill_open(struct file_spill *s) {
+  struct stat facts;
+  char *name;
+  if (strcmp(s->path, "-") == 0 || (stat(s->path, &facts) == 0 && !S_ISREG(facts.st_mode))) return;
+  s->fd = open_temporary(s->path, &name);
+  if (name) unlink(name);
+  free(name);
+}
+
+bool files_spill_write(struct file_spill *s, const struct nvm_text *pieces, uint32_t count) {
+  if (s->fd < 0) spill_open(s);
+  if (s->fd < 0) return false;
+  for (uint32_t k = 0; k < count && !s->error; k++)
+    if (!write_piece(s->fd, pieces[k].bytes, pieces[k].length)) s->error = errno;
+  return true;
+}
+
+void files_spill_end(struct file_spill *s) {
+  if (s->fd >= 0) close(s->fd);
+  s->fd = -1;
 }

@@ -11,7 +11,8 @@
 struct file_bytes {
   char *bytes;
   size_t length;
-  bool regular; /* it can be read again */
+  size_t released; /* the end of what files_release() gave back */
+  bool regular;    /* it can be read again */
 };
 
 /* Why a file could not be read or written: a diagnostic and, for its %0, errno (0: none). */
@@ -27,6 +28,8 @@ void files_open_standard(void);
 /* Reads `path`; "-" is standard input. The caller frees with files_free. */
 bool files_read(const char *path, struct file_bytes *file, struct file_error *error);
 void files_free(struct file_bytes *file);
+/* Gives the memory of the bytes before `end` back to the system; they become unspecified. */
+void files_release(struct file_bytes *file, size_t end);
 /* Whether it is PTX, which starts with `.version` after comments. */
 bool files_is_ptx(const struct file_bytes *f);
 /* Whether standard input is a file or a pipe: not a terminal, and not /dev/null. */
@@ -35,10 +38,31 @@ bool files_has_standard_input(void);
 /* Whether both name the same existing regular file. */
 bool files_same(const char *a, const char *b);
 
+/* A text to be written. */
+struct file_text {
+  const struct nvm_text *pieces;
+  uint32_t count;
+  int spilled; /* -1, or a file whose bytes belong after the first piece */
+};
+
+/* The part of a text that is not kept in memory until it is written: a file without a name, made at
+ * the first write, in the folder of `path`. */
+struct file_spill {
+  const char *path; /* borrowed */
+  int fd;           /* -1: none */
+  int error;        /* errno if writing to it failed */
+};
+
+/* Nothing is made yet. */
+void files_spill_start(struct file_spill *s, const char *path);
+/* False: the caller must keep the pieces, since `path` is no regular file, or the folder is not
+ * writable. */
+bool files_spill_write(struct file_spill *s, const struct nvm_text *pieces, uint32_t count);
+void files_spill_end(struct file_spill *s);
+
 /* Writes `path`; "-" is standard output. A regular file is replaced only after everything was
  * written; on failure it is unchanged, and no temporary file remains. */
 bool files_write(const char *path, const char *bytes, size_t length, struct file_error *error);
-bool files_write_pieces(const char *path, const struct nvm_text *pieces, uint32_t count,
-                        struct file_error *error);
+bool files_write_text(const char *path, const struct file_text *text, struct file_error *error);
 
 #endif

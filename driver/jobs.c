@@ -1,251 +1,19 @@
 /* compile, check, print, link: a client of the public API. */
-#include "api/module.h"
+#include "driver/jobs.h"
+
 #include "driver/cache_key.h"
 #include "driver/commands.h"
 #include "driver/cost/cost.h"
 #include "driver/demands.h"
 #include "driver/explain/explain.h"
-#include "driver/files.h"
 #include "driver/outputs.h"
 #include "driver/progress.h"
-#include "driver/remarks.h"
-#include "driver/render.h"
 #include "ptx/parse.h"
 #include "support/number.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The module of a command, and what it is processed with. */
-struct job {
-  const struct options *options;
-  struct render render;
-  struct nvmini_context *context;
-  const char *path, *shown; /* shown: its name in messages */
-  struct file_bytes file;
-  struct nvmini_module *module;
-  bool has_cpu; /* of `compile`: given, or the module's */
-  bool folder;  /* the output is a folder */
-  const struct remarks *remarks;
-};
-
-/* ---- Reporting ---- */
-
-static int exit_status(enum nvmini_status status) {
-  switch (status) {
-    case NVMINI_OK: return EXIT_DONE;
-    case NVMINI_REFUSED: return EXIT_REFUSED;
-    case NVMINI_OUT_OF_MEMORY: return EXIT_REFUSED;
-    case NVMINI_BAD_OPTION: return EXIT_USAGE;
-    case NVMINI_BUG: break;
-  }
-  fputs(
-      "nvmini: this is a bug in nvmini. Please report it with the input, the command line and the\n"
-      "output of `nvmini version`.\n",
-      stderr);
-  return EXIT_FAULT;
-}
-
-/* Reports a diagnostic of the driver about a file; %0 of its message is `argument`. */
-static void report(const struct render *how, enum diag_id id, const char *shown,
-                   struct nvmini_text argument) {
-  static const enum nvmini_severity severities[] = {[DIAG_ERROR] = NVMINI_ERROR,
-                                                    [DIAG_WARNING] = NVMINI_WARNING,
-                                                    [DIAG_REMARK] = NVMINI_REMARK,
-                                                    [DIAG_NOTE] = NVMINI_NOTE};
-  const char *pattern = diag_message(id), *place = strstr(pattern, "%0");
-  char message[512];
-  if (place == NULL) snprintf(message, sizeof message, "%s", pattern);
-  else
-    snprintf(message, sizeof message, "%.*s%.*s%s", (int)(place - pattern), pattern,
-             (int)(argument.length < 256 ? argument.length : 256), argument.bytes, place + 2);
-  struct nvmini_diagnostic d = {.severity = severities[diag_severity(id)],
-                                .id = diag_name(id),
-                                .name = shown,
-                                .message = {message, strlen(message)}};
-  struct render render = *how;
-  render_diagnostic(&render, &d);
-}
-
-int jobs_file_failed(const struct render *how, const char *shown, struct file_error error) {
-  const char *reason = error.number == 0 ? "" : strerror(error.number);
-  report(how, error.id, shown, (struct nvmini_text){reason, strlen(reason)});
-  return EXIT_REFUSED;
-}
-
-static enum nvmini_status report_no_memory(void) {
-  progress_hide();
-  fputs("nvmini: error: out of memory\n", stderr);
-  return NVMINI_OUT_OF_MEMORY;
-}
-
-/* ---- Options ---- */
-
-/* "64M" in bytes; 0 if it is not a size. */
-static size_t parse_size(const char *text) {
-  uint64_t n;
-  if (!number_read(&text, SIZE_MAX, &n)) return 0;
-  unsigned shift = *text == 'K' ? 10 : *text == 'M' ? 20 : *text == 'G' ? 30 : 0;
-  if (shift != 0) text++;
-  return *text == '\0' && n <= SIZE_MAX >> shift ? (size_t)n << shift : 0;
-}
-
-static void write_dump(void *user, struct nvmini_text text) {
-  (void)user;
-  progress_hide();
-  fwrite(text.bytes, 1, text.length, stderr);
-}
-
-static int make_context(struct job *j) {
-  const char *limit = j->options->values[OPTION_MEMORY_LIMIT];
-  size_t bytes = limit == NULL ? 0 : parse_size(limit);
-  if (limit != NULL && bytes == 0) {
-    fprintf(stderr,
-            "nvmini: error: option '--memory-limit': '%s' is not a number of bytes; "
-            "examples: 500000, 64M, 2G\n",
-            limit);
-    return EXIT_USAGE;
-  }
-  j->context = nvmini_create(NULL, bytes);
-  if (j->context == NULL) {
-    fputs("nvmini: error: out of memory\n", stderr);
-    return EXIT_REFUSED;
-  }
-  nvmini_on_diagnostic(j->context, render_diagnostic, &j->render);
-  nvmini_on_dump(j->context, write_dump, NULL);
-  return EXIT_DONE;
-}
-
-static int set_options(struct job *j) {
-  enum option_id failed;
-  int status = exit_status(options_set_library(j->options, j->context, &failed));
-  if (status == EXIT_USAGE && failed == OPTION_CPU && !j->render.json) {
-    fputs("valid CPUs are:\n", stderr);
-    targets_cpu_names(stderr);
-  }
-  return status;
-}
-
-/* ---- Loading and saving ---- */
-
-static int start(struct job *j, const struct options *o) {
-  bool json = strcmp(options_value(o, OPTION_DIAGNOSTICS), "json") == 0;
-  *j = (struct job){.options = o, .render = render_start(json)};
-  const char *triple = o->values[OPTION_TRIPLE];
-  if (triple != NULL && !demands_check_triple(triple)) return EXIT_USAGE;
-  int status = make_context(j);
-  return status == EXIT_DONE ? set_options(j) : status;
-}
-
-int jobs_check_options(const struct options *o) {
-  struct job j;
-  int status = start(&j, o);
-  nvmini_destroy(j.context);
-  return status;
-}
-
-/* Checks the module against --triple. */
-static int check_triple(struct job *j) {
-  const char *triple = j->options->values[OPTION_TRIPLE];
-  struct nvmini_text found;
-  if (triple == NULL || demands_triple(j->module, triple, &found)) return EXIT_DONE;
-  report(&j->render, DIAG_TRIPLE_MISMATCH, j->shown, found);
-  return EXIT_REFUSED;
-}
-
-/* The text for messages after parsing. Empty, so that they lack lines, if the file has gone. */
-static struct nvmini_text reread(void *state) {
-  struct job *j = state;
-  struct file_error error;
-  if (j->file.bytes == NULL && !files_read(j->path, &j->file, &error))
-    return (struct nvmini_text){"", 0};
-  return (struct nvmini_text){j->file.bytes, j->file.length};
-}
-
-static int read_input(struct job *j, const char *path) {
-  struct file_error error;
-  j->path = path;
-  j->shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
-  return files_read(path, &j->file, &error) ? EXIT_DONE
-                                            : jobs_file_failed(&j->render, j->shown, error);
-}
-
-static int parse_input(struct job *j) {
-  int status =
-      exit_status(nvmini_parse(j->context, j->file.bytes, j->file.length, j->shown, &j->module));
-  if (status == EXIT_DONE && j->file.regular) {
-    files_free(&j->file);
-    module_drop_source(j->module, reread, j);
-  }
-  return status == EXIT_DONE ? check_triple(j) : status;
-}
-
-static int load(struct job *j, const char *path) {
-  int status = read_input(j, path);
-  return status == EXIT_DONE ? parse_input(j) : status;
-}
-
-static void unload(struct job *j) {
-  nvmini_release(j->module);
-  j->module = NULL;
-  files_free(&j->file);
-}
-
-static int end(struct job *j, int status) {
-  unload(j);
-  nvmini_destroy(j->context);
-  return status;
-}
-
-/* Whether `path` is, under any name, a file that the command reads. */
-static bool is_input(const struct options *o, const char *path) {
-  for (int i = 0; i < o->operand_count; i++)
-    if (files_same(path, o->operands[i])) return true;
-  for (int i = 0; i < o->given_count; i++)
-    if (o->given[i].id == OPTION_LINK && files_same(path, o->given[i].value)) return true;
-  return false;
-}
-
-static int save_as(struct job *j, const char *path, const struct nvm_text *pieces, uint32_t count) {
-  struct file_error error = {DIAG_FILE_IS_INPUT, 0};
-  if (strcmp(path, "-") != 0 && is_input(j->options, path))
-    return jobs_file_failed(&j->render, path, error);
-  progress_hide(); /* the output may be the terminal too */
-  if (files_write_pieces(path, pieces, count, &error)) return EXIT_DONE;
-  return jobs_file_failed(&j->render, strcmp(path, "-") == 0 ? "<stdout>" : path, error);
-}
-
-static struct nvmini_text remarks_text(const struct remarks *r) {
-  return (struct nvmini_text){r->text.bytes ? r->text.bytes : "", r->text.length};
-}
-
-static int save_in_folder(struct job *j, const struct nvm_text *pieces, uint32_t count) {
-  const char *folder = j->options->values[OPTION_OUTPUT];
-  if (!outputs_make_folder(j->options))
-    return jobs_file_failed(&j->render, folder, (struct file_error){DIAG_FILE_UNWRITABLE, errno});
-  char *path = outputs_path(j->options, j->path);
-  int status = path ? save_as(j, path, pieces, count) : exit_status(NVMINI_OUT_OF_MEMORY);
-  free(path);
-  return status;
-}
-
-/* Saves the output, after the remarks; nothing if these cannot be written. */
-static int save_pieces(struct job *j, const struct nvm_text *pieces, uint32_t count) {
-  const char *file = j->options->values[OPTION_REMARKS_FILE];
-  int status = EXIT_DONE;
-  if (file) {
-    struct nvmini_text remarks = remarks_text(j->remarks);
-    status = save_as(j, file, &(struct nvm_text){remarks.bytes, remarks.length}, 1);
-  }
-  if (status != EXIT_DONE) return status;
-  if (j->folder) return save_in_folder(j, pieces, count);
-  return save_as(j, options_value(j->options, OPTION_OUTPUT), pieces, count);
-}
-
-static int save(struct job *j, struct nvmini_text text) {
-  return save_pieces(j, &(struct nvm_text){text.bytes, text.length}, 1);
-}
 
 /* ---- Linking ---- */
 
@@ -262,7 +30,7 @@ static int link_file(struct nvmini_context *context, const struct render *render
     status = library ? nvmini_link_library(into, other) : nvmini_link(into, other);
   nvmini_release(other);
   files_free(&file);
-  return exit_status(status);
+  return jobs_exit_status(status);
 }
 
 int jobs_link_libraries(const struct options *o, struct nvmini_context *context,
@@ -279,52 +47,52 @@ int jobs_link_libraries(const struct options *o, struct nvmini_context *context,
 
 int jobs_check(const struct options *o) {
   struct job j;
-  int status = start(&j, o);
+  int status = jobs_start(&j, o);
   progress_files(o);
   for (int i = 0; status < EXIT_USAGE && i < o->operand_count; i++) {
     progress_file(i + 1);
-    int this = load(&j, o->operands[i]);
-    if (this == EXIT_DONE) this = exit_status(nvmini_check(j.module));
+    int this = jobs_load(&j, o->operands[i]);
+    if (this == EXIT_DONE) this = jobs_exit_status(nvmini_check(j.module));
     if (this > status) status = this;
-    unload(&j);
+    jobs_unload(&j);
   }
-  return end(&j, status);
+  return jobs_end(&j, status);
 }
 
 /* Prints the loaded module: as IR, or its control flow graphs. */
 static int print_module_as(struct job *j, bool graphs) {
   struct nvmini_text text;
-  int status =
-      exit_status(graphs ? nvmini_print_graphs(j->module, &text) : nvmini_print(j->module, &text));
-  return status == EXIT_DONE ? save(j, text) : status;
+  int status = jobs_exit_status(graphs ? nvmini_print_graphs(j->module, &text)
+                                       : nvmini_print(j->module, &text));
+  return status == EXIT_DONE ? jobs_save(j, text) : status;
 }
 
 int jobs_print(const struct options *o) {
   struct job j;
-  int status = start(&j, o);
-  if (status == EXIT_DONE) status = load(&j, o->operands[0]);
+  int status = jobs_start(&j, o);
+  if (status == EXIT_DONE) status = jobs_load(&j, o->operands[0]);
   if (status == EXIT_DONE) status = print_module_as(&j, false);
-  return end(&j, status);
+  return jobs_end(&j, status);
 }
 
 int jobs_link(const struct options *o) {
   struct job j;
-  int status = start(&j, o);
+  int status = jobs_start(&j, o);
   progress_files(o);
-  if (status == EXIT_DONE) status = load(&j, o->operands[0]);
+  if (status == EXIT_DONE) status = jobs_load(&j, o->operands[0]);
   for (int i = 1; status == EXIT_DONE && i < o->operand_count; i++) {
     progress_file(i + 1);
     status = link_file(j.context, &j.render, j.module, o->operands[i], false);
   }
   if (status == EXIT_DONE) status = jobs_link_libraries(o, j.context, j.module);
-  if (status == EXIT_DONE) status = exit_status(nvmini_check(j.module));
+  if (status == EXIT_DONE) status = jobs_exit_status(nvmini_check(j.module));
   if (status == EXIT_DONE) status = print_module_as(&j, false);
-  return end(&j, status);
+  return jobs_end(&j, status);
 }
 
 /* Without a CPU the module is printed as it was read. */
 static int emit_ir(struct job *j, bool graphs) {
-  int status = exit_status(j->has_cpu ? nvmini_optimize(j->module) : nvmini_check(j->module));
+  int status = jobs_exit_status(j->has_cpu ? nvmini_optimize(j->module) : nvmini_check(j->module));
   return status == EXIT_DONE ? print_module_as(j, graphs) : status;
 }
 
@@ -333,27 +101,49 @@ static int emit_analysis(struct job *j, const char *name) {
   const char *only = j->options->values[OPTION_ONLY_FUNCTION];
   struct textbuf out;
   struct arena arena;
-  int status = exit_status(j->has_cpu ? nvmini_optimize(j->module) : nvmini_check(j->module));
+  int status = jobs_exit_status(j->has_cpu ? nvmini_optimize(j->module) : nvmini_check(j->module));
   if (status != EXIT_DONE) return status;
   arena_init(&arena, nvm_default_allocator);
   textbuf_init(&out, &arena);
   struct nvm_module *m = module_of_handle(j->module);
   bool written = strcmp(name, "cfg") == 0 ? explain_write_svg(m, only, &out)
                                           : explain_write_analysis(m, name, only, &out);
-  if (!written || arena.failed) status = exit_status(report_no_memory());
+  if (!written || arena.failed) status = jobs_exit_status(jobs_no_memory());
   else if (only && out.length == 0) {
-    report(&j->render, DIAG_UNKNOWN_FUNCTION, j->shown, (struct nvmini_text){only, strlen(only)});
+    jobs_report(&j->render, DIAG_UNKNOWN_FUNCTION, j->shown,
+                (struct nvmini_text){only, strlen(only)});
     status = EXIT_REFUSED;
-  } else status = save(j, (struct nvmini_text){out.bytes ? out.bytes : "", out.length});
+  } else status = jobs_save(j, (struct nvmini_text){out.bytes ? out.bytes : "", out.length});
   arena_free(&arena);
   return status;
 }
 
+static bool spill_ptx(void *state, const struct nvm_text *pieces, uint32_t count) {
+  return files_spill_write(state, pieces, count);
+}
+
+/* Compiles and saves; of large PTX only a part is in memory at a time. */
+static int emit_spilled(struct job *j, const char *path) {
+  struct file_text text;
+  struct file_spill spill;
+  files_spill_start(&spill, path);
+  int status = jobs_exit_status(
+      module_compile_pieces(j->module, spill_ptx, &spill, &text.pieces, &text.count));
+  text.spilled = spill.fd;
+  if (status == EXIT_DONE && spill.error)
+    status =
+        jobs_file_failed(&j->render, path, (struct file_error){DIAG_FILE_UNWRITABLE, spill.error});
+  if (status == EXIT_DONE) status = jobs_save_text(j, &text);
+  files_spill_end(&spill);
+  return status;
+}
+
 static int emit_ptx(struct job *j) {
-  const struct nvm_text *pieces;
-  uint32_t count;
-  int status = exit_status(module_compile_pieces(j->module, &pieces, &count));
-  return status == EXIT_DONE ? save_pieces(j, pieces, count) : status;
+  if (!j->folder) return emit_spilled(j, options_value(j->options, OPTION_OUTPUT));
+  char *path = outputs_path(j->options, j->path);
+  int status = path ? emit_spilled(j, path) : jobs_exit_status(jobs_no_memory());
+  free(path);
+  return status;
 }
 
 /* The vectorizer's plans in order. */
@@ -376,10 +166,10 @@ static void collect_plan(void *user, struct nvmini_text text) {
 static int emit_plans(struct job *j, bool graphs) {
   struct plans p = {NULL, 0, false};
   nvmini_on_plan(j->context, collect_plan, &p, graphs);
-  int status = exit_status(nvmini_optimize(j->module));
+  int status = jobs_exit_status(nvmini_optimize(j->module));
   if (status == EXIT_DONE)
-    status =
-        p.failed ? EXIT_REFUSED : save(j, (struct nvmini_text){p.bytes ? p.bytes : "", p.length});
+    status = p.failed ? EXIT_REFUSED
+                      : jobs_save(j, (struct nvmini_text){p.bytes ? p.bytes : "", p.length});
   free(p.bytes);
   return status;
 }
@@ -387,11 +177,11 @@ static int emit_plans(struct job *j, bool graphs) {
 /* The remarks of this module. */
 static int emit_remarks(struct job *j) {
   size_t before = j->remarks->text.length;
-  int status = exit_status(nvmini_optimize(j->module));
-  struct nvmini_text text = remarks_text(j->remarks);
+  int status = jobs_exit_status(nvmini_optimize(j->module));
+  struct nvmini_text text = jobs_remarks_text(j->remarks);
   text.bytes += before;
   text.length -= before;
-  return status == EXIT_DONE ? save(j, text) : status;
+  return status == EXIT_DONE ? jobs_save(j, text) : status;
 }
 
 /* The kind of output: with --stop-after, the IR unless --emit names another one. */
@@ -425,13 +215,13 @@ static int choose_cpu(struct job *j) {
   if (named.other.length > 0) {
     int length = snprintf(text, sizeof text, "%.*s and %.*s", (int)named.cpu.length,
                           named.cpu.bytes, (int)named.other.length, named.other.bytes);
-    report(&j->render, DIAG_MODULE_CPUS, j->shown, (struct nvmini_text){text, (size_t)length});
+    jobs_report(&j->render, DIAG_MODULE_CPUS, j->shown, (struct nvmini_text){text, (size_t)length});
     return EXIT_REFUSED;
   }
   snprintf(text, sizeof text, "--cpu=%.*s", (int)named.cpu.length, named.cpu.bytes);
   j->has_cpu = true;
-  int status = exit_status(nvmini_set_option(j->context, text));
-  if (status == EXIT_DONE) report(&j->render, DIAG_MODULE_CPU, j->shown, named.cpu);
+  int status = jobs_exit_status(nvmini_set_option(j->context, text));
+  if (status == EXIT_DONE) jobs_report(&j->render, DIAG_MODULE_CPU, j->shown, named.cpu);
   return status;
 }
 
@@ -456,25 +246,25 @@ static int emit(struct job *j) {
 static int print_changed(struct job *j) {
   const char *style = j->options->values[OPTION_CHANGES];
   if (!style || (*style && !j->has_cpu)) return EXIT_DONE;
-  if (!*style) return exit_status(nvmini_set_option(j->context, "--print-changed"));
-  explain_print_changed(j->options, j->shown, reread(j), explain_style(style));
+  if (!*style) return jobs_exit_status(nvmini_set_option(j->context, "--print-changed"));
+  explain_print_changed(j->options, j->shown, jobs_reread(j), explain_style(style));
   return EXIT_DONE;
 }
 
 static int compile_file(const struct options *o, struct remarks *remarks, const char *path) {
   struct job j;
-  int status = start(&j, o);
-  if (status != EXIT_DONE) return end(&j, status);
+  int status = jobs_start(&j, o);
+  if (status != EXIT_DONE) return jobs_end(&j, status);
   j.remarks = remarks;
   j.folder = outputs_is_folder(o);
   remarks_of(remarks, j.context);
-  status = load(&j, path);
+  status = jobs_load(&j, path);
   if (status == EXIT_DONE) status = choose_cpu(&j);
   if (status == EXIT_DONE) status = jobs_link_libraries(o, j.context, j.module);
   if (status == EXIT_DONE) status = stop_after_set(o, j.context, j.module);
   if (status == EXIT_DONE) status = print_changed(&j);
   if (status == EXIT_DONE) status = emit(&j);
-  return end(&j, status);
+  return jobs_end(&j, status);
 }
 
 /* Checks the value of --print-changed. */
@@ -526,7 +316,7 @@ static int choose_cpu_or_default(struct job *j, struct nvm_text *name) {
   *name = cpu ? text_of(cpu) : (struct nvm_text){named.cpu.bytes, named.cpu.length};
   if (cpu || name->length) return choose_cpu(j);
   *name = text_of("sm_90a");
-  return exit_status(nvmini_set_option(j->context, "--cpu=sm_90a"));
+  return jobs_exit_status(nvmini_set_option(j->context, "--cpu=sm_90a"));
 }
 
 /* Writes one page for each function, and index.html, into the folder. */
@@ -548,8 +338,8 @@ static int save_pages(struct job *j, struct explain *e, const char *folder) {
     if (is_index) explain_write_index(e, &out);
     else explain_write_page(e, k, &out);
     bool failed = e->arena.failed || arena.failed;
-    status = failed ? exit_status(report_no_memory())
-                    : save_as(j, path.bytes, &(struct nvm_text){out.bytes, out.length}, 1);
+    status = failed ? jobs_exit_status(jobs_no_memory())
+                    : jobs_save_bytes(j, path.bytes, (struct nvm_text){out.bytes, out.length});
     arena_free(&arena);
   }
   return status;
@@ -579,8 +369,8 @@ static int print_history(struct job *j, struct explain *e) {
             value + (*value == '%'));
     return EXIT_REFUSED;
   }
-  if (e->arena.failed) return exit_status(report_no_memory());
-  return save(j, (struct nvmini_text){out.bytes, out.length});
+  if (e->arena.failed) return jobs_exit_status(jobs_no_memory());
+  return jobs_save(j, (struct nvmini_text){out.bytes, out.length});
 }
 
 enum { LARGE_PAGE = 20 << 20 };
@@ -596,12 +386,12 @@ static int save_explanation(struct job *j, struct explain *e) {
   if (page) explain_write_page(e, EXPLAIN_NONE, &out);
   else if (strcmp(format, "json") == 0) explain_write_json(e, EXPLAIN_NONE, &out);
   else explain_write_changes(e, explain_style(format), &out);
-  if (e->arena.failed) return exit_status(report_no_memory());
+  if (e->arena.failed) return jobs_exit_status(jobs_no_memory());
   if (page && out.length > LARGE_PAGE)
     fprintf(stderr,
             "nvmini: note: the page has %zu MB; `-o FOLDER/` writes one page per function\n",
             out.length >> 20);
-  return save_as(j, path, &(struct nvm_text){out.bytes, out.length}, 1);
+  return jobs_save_bytes(j, path, (struct nvm_text){out.bytes, out.length});
 }
 
 static int explain_job(struct job *j, struct explain *e) {
@@ -609,8 +399,8 @@ static int explain_job(struct job *j, struct explain *e) {
   e->level = text_of(level_text(j->options));
   int status = choose_cpu_or_default(j, &e->cpu);
   if (status == EXIT_DONE) status = jobs_link_libraries(j->options, j->context, j->module);
-  if (status == EXIT_DONE) status = exit_status(explain_compile(e));
-  struct nvmini_text source = reread(j);
+  if (status == EXIT_DONE) status = jobs_exit_status(explain_compile(e));
+  struct nvmini_text source = jobs_reread(j);
   if (module_is_text(j->module)) e->source = (struct nvm_text){source.bytes, source.length};
   if (status == EXIT_DONE) status = run_profile(j->options, j->path, source, e);
   return status == EXIT_DONE ? save_explanation(j, e) : status;
@@ -631,18 +421,18 @@ int jobs_explain(const struct options *o) {
   struct explain_diagnostics diagnostics;
   int status = check_output(o);
   if (status != EXIT_DONE) return status;
-  status = start(&j, o);
+  status = jobs_start(&j, o);
   progress_files(o);
-  if (status != EXIT_DONE) return end(&j, status);
+  if (status != EXIT_DONE) return jobs_end(&j, status);
   explain_diagnostics_start(&diagnostics, j.context, render_diagnostic, &j.render);
-  status = load(&j, o->operands[0]);
+  status = jobs_load(&j, o->operands[0]);
   if (status == EXIT_DONE) {
     bool started = explain_start(&e, j.context, j.module, &diagnostics);
-    status = started ? explain_job(&j, &e) : exit_status(report_no_memory());
+    status = started ? explain_job(&j, &e) : jobs_exit_status(jobs_no_memory());
     explain_end(&e);
   }
   explain_diagnostics_end(&diagnostics, j.context);
-  return end(&j, status);
+  return jobs_end(&j, status);
 }
 
 /* ---- cost ---- */
@@ -653,7 +443,7 @@ static int choose_cpu_of_ptx(struct job *j, const struct ptx_module *m) {
   if (j->options->values[OPTION_CPU]) return EXIT_DONE;
   struct nvm_text cpu = strtab_text(m->strings, m->target);
   snprintf(text, sizeof text, "--cpu=%.*s", (int)cpu.length, cpu.bytes);
-  return exit_status(nvmini_set_option(j->context, text));
+  return jobs_exit_status(nvmini_set_option(j->context, text));
 }
 
 static int report_cost(struct job *j, struct nvm_text ptx) {
@@ -669,9 +459,9 @@ static int report_cost(struct job *j, struct nvm_text ptx) {
   if (parsed == NVM_REFUSED)
     fprintf(stderr, "%s:%u:%u: error: %.*s\n", j->shown, error.line, error.column,
             (int)error.message.length, error.message.bytes);
-  else if (parsed != NVM_OK) status = exit_status(report_no_memory());
+  else if (parsed != NVM_OK) status = jobs_exit_status(jobs_no_memory());
   if (status == EXIT_DONE) status = choose_cpu_of_ptx(j, &m);
-  if (status == EXIT_DONE) status = exit_status(module_target(j->context, &target));
+  if (status == EXIT_DONE) status = jobs_exit_status(module_target(j->context, &target));
   if (status == EXIT_DONE) status = cost_report(j->options, j->shown, &m, &target);
   arena_free(&arena);
   return status;
@@ -680,20 +470,20 @@ static int report_cost(struct job *j, struct nvm_text ptx) {
 static int compile_and_report_cost(struct job *j) {
   struct nvmini_text ptx;
   struct nvm_text cpu;
-  int status = parse_input(j);
+  int status = jobs_parse(j);
   if (status == EXIT_DONE) status = choose_cpu_or_default(j, &cpu);
   if (status == EXIT_DONE) status = jobs_link_libraries(j->options, j->context, j->module);
-  if (status == EXIT_DONE) status = exit_status(nvmini_compile(j->module, &ptx));
+  if (status == EXIT_DONE) status = jobs_exit_status(nvmini_compile(j->module, &ptx));
   return status == EXIT_DONE ? report_cost(j, (struct nvm_text){ptx.bytes, ptx.length}) : status;
 }
 
 int jobs_cost(const struct options *o) {
   struct job j;
-  int status = start(&j, o);
-  if (status == EXIT_DONE) status = read_input(&j, o->operands[0]);
-  if (status != EXIT_DONE) return end(&j, status);
+  int status = jobs_start(&j, o);
+  if (status == EXIT_DONE) status = jobs_read(&j, o->operands[0]);
+  if (status != EXIT_DONE) return jobs_end(&j, status);
   bool is_ptx = files_is_ptx(&j.file);
   status = is_ptx ? report_cost(&j, (struct nvm_text){j.file.bytes, j.file.length})
                   : compile_and_report_cost(&j);
-  return end(&j, status);
+  return jobs_end(&j, status);
 }

@@ -290,10 +290,16 @@ static bool is_other_language(const char *text, uint32_t source, struct diag_sin
   return true;
 }
 
-enum nvm_status parse_module(struct nvm_module *m, const char *text, size_t length,
-                             const char *name, uint32_t source, struct diag_sink *sink) {
-  struct parser p = {
-      .m = m, .sink = sink, .source = source, .text = text, .cursor = text, .limit = text + length};
+enum nvm_status parse_module_releasing(struct nvm_module *m, const char *text, size_t length,
+                                       const char *name, uint32_t source, struct diag_sink *sink,
+                                       struct parse_release *release) {
+  struct parser p = {.m = m,
+                     .sink = sink,
+                     .source = source,
+                     .release = release,
+                     .text = text,
+                     .cursor = text,
+                     .limit = text + length};
   if (length > PARSE_MAX_BYTES) {
     diag_report(sink, DIAG_SOURCE_TOO_LARGE, (struct diag_range){source, 0, 0}, NULL, 0);
     return NVM_REFUSED;
@@ -306,5 +312,14 @@ enum nvm_status parse_module(struct nvm_module *m, const char *text, size_t leng
   if (m->source_filename.index == 0 && name) m->source_filename = module_str(m, name);
   arena_free(&p.scratch);
   if (status == NVM_OK) module_make_address_types(m);
+  if (p.released && (sink->list.count || status == NVM_REFUSED)) {
+    release->again = true;
+    return NVM_REFUSED;
+  }
   return status == NVM_OK && module_out_of_memory(m) ? NVM_OUT_OF_MEMORY : status;
+}
+
+enum nvm_status parse_module(struct nvm_module *m, const char *text, size_t length,
+                             const char *name, uint32_t source, struct diag_sink *sink) {
+  return parse_module_releasing(m, text, length, name, source, sink, NULL);
 }

@@ -25,6 +25,20 @@ enum {
 enum nvm_status parse_module(struct nvm_module *m, const char *text, size_t length,
                              const char *name, uint32_t source, struct diag_sink *sink);
 
+/* For a text that the caller can read again. */
+struct parse_release {
+  void (*release)(void *state, size_t end); /* the bytes before `end` are not read any more */
+  void *state;
+  bool again; /* result */
+};
+
+/* The same for a text whose beginning is released while the rest is read. Messages would need it,
+ * and so do symbols whose definitions scan_lines() misses; then `again` is set, the status is
+ * NVM_REFUSED, and the text must be read and parsed as a whole, with another sink. */
+enum nvm_status parse_module_releasing(struct nvm_module *m, const char *text, size_t length,
+                                       const char *name, uint32_t source, struct diag_sink *sink,
+                                       struct parse_release *release);
+
 /* What needs the whole module, for readers of it: intrinsics, !nvvm.annotations, !nvvmir.version.
  */
 struct parser;

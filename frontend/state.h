@@ -57,7 +57,9 @@ struct parser {
   struct nvm_module *m;
   struct diag_sink *sink;
   uint32_t source;
-  struct arena scratch; /* until parsing ends */
+  struct arena scratch;          /* until parsing ends */
+  struct parse_release *release; /* NULL: the text stays */
+  uint32_t released;             /* the end of what was released */
 
   /* Scanner (lexer.re). */
   const char *text, *cursor, *limit;

@@ -282,6 +282,14 @@ static void reserve_body(struct parser *p, struct nvm_function *f) {
   (void)function_reserve(f, lines, lines * 2);
 }
 
+/* Releases the text before the function that begins, in large steps. */
+static void release_text(struct parser *p) {
+  enum { STEP = 1 << 21 };
+  if (!p->release || p->function_begin - p->released < STEP) return;
+  p->released = p->function_begin;
+  p->release->release(p->release->state, p->released);
+}
+
 void symbols_begin_function(struct parser *p) {
   p->in_body = true;
   p->f = finish_header(p, true);
@@ -295,6 +303,7 @@ void symbols_begin_function(struct parser *p) {
   for (uint32_t i = 0; i < p->symbols->parameter_names.count; i++)
     names_define_argument(p, &p->symbols->parameter_names.data[i], i);
   reserve_body(p, p->f);
+  release_text(p);
 }
 
 void symbols_end_function(struct parser *p) {
