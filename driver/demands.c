@@ -48,7 +48,7 @@ static bool agree(struct triple a, struct triple b) {
 
 bool demands_triple(struct nvmini_module *module, const char *triple, struct nvmini_text *found) {
   struct nvm_module *m = module_of_handle(module);
-  struct triple wanted, given;
+  struct triple wanted = {0}, given = {0};
   struct nvm_text own = module_text(m, m->triple);
   *found = public_text(own.length ? own : module_text(m, m->layout_text));
   triple_parse(&wanted, TRIPLE_ANY, triple, strlen(triple));
