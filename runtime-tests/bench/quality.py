@@ -121,6 +121,7 @@ def main():
     rows, left_out, steps, same = {}, 0, [], 0
     with tempfile.TemporaryDirectory() as work:
         options.cache, options.clang, options.peer = options.cache or work, f"clang-{options.llvm}", "clang"
+        os.makedirs(options.cache, exist_ok=True)
         for path in files:
             ours, other = compile_both(path, options, work)
             if ours and other and filecmp.cmp(ours, other, shallow=False):
