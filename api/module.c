@@ -31,7 +31,10 @@ enum nvmini_status module_parse_releasing(struct nvmini_context *context, const 
   uint64_t begin = context_clock(context);
   enum nvm_status parsed = parse_module_releasing(m->ir, text, length, name, 0, &sink, release);
   context_add_time(context, PHASE_PARSE, begin);
-  if (release && release->again) diag_sink_init(&sink, &arena, 0);
+  if (release && (release->again || parsed == NVM_OUT_OF_MEMORY)) {
+    arena_free(&arena); /* messages would show text that was released */
+    report_start(context, &arena, &sink);
+  }
   enum nvmini_status status = report_finish(context, m, &arena, &sink, parsed);
   if (status == NVMINI_OK) *module = m;
   else nvmini_release(m);

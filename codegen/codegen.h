@@ -8,8 +8,9 @@
 #include "support/knobs.h"
 #include "target/target.h"
 
-/* A text in pieces, in order. `spill`, if there, is called now and then with all pieces so far but
- * the first, which is finished last; if it takes them, true, they are freed. */
+/* A text in pieces, in order. `spill`, if not NULL, is called after functions, with all pieces so
+ * far except the first, which is finished last. If it returns true, it took them, and they are
+ * freed. */
 struct codegen_pieces {
   VEC(struct nvm_text) list;
   bool (*spill)(void *state, const struct nvm_text *pieces, uint32_t count);

@@ -155,7 +155,11 @@ static bool cut_piece(struct lower *l, struct codegen_pieces *p, size_t length) 
 
 /* Hands the pieces to the caller once they are MANY bytes. */
 static void spill_pieces(struct lower *l, struct codegen_pieces *p) {
+#ifdef NVM_HOSTILE
+  enum { MANY = 1 };
+#else
   enum { MANY = 2 << 20 };
+#endif
   if (!p || !p->spill || p->bytes < MANY) return;
   if (!p->spill(p->state, p->list.data + 1, p->list.count - 1)) return;
   for (uint32_t k = 1; k < p->list.count; k++)
@@ -172,7 +176,11 @@ static void free_body(struct nvm_function *f) {
 
 static enum nvm_status write_functions(struct lower *l, const struct uses *u,
                                        struct codegen_pieces *pieces) {
+#ifdef NVM_HOSTILE
+  enum { LONG = 512 };
+#else
   enum { LONG = 1 << 16 };
+#endif
   struct nvm_module *m = l->module;
   enum nvm_status worst = NVM_OK;
   for (uint32_t i = 0; i < m->symbol_order.count && !diag_full(l->sink); i++) {

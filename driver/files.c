@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,8 +73,9 @@ bool files_read(const char *path, struct file_bytes *file, struct file_error *er
   file->regular = ok && S_ISREG(facts.st_mode) && !standard;
   ok = ok && read_all(fd, room, file);
   int number = errno;
-  if (!standard) close(fd);
+  if (!standard && !(ok && file->regular)) close(fd);
   if (!ok) return fail(error, DIAG_FILE_UNREADABLE, number);
+  file->fd = fd;
   if (file->length > 0) return true;
   files_free(file);
   return fail(error, DIAG_FILE_EMPTY, 0);
@@ -83,13 +87,29 @@ bool files_has_standard_input(void) {
   return S_ISREG(facts.st_mode) || S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode);
 }
 
+bool files_read_again(struct file_bytes *file, struct file_error *error) {
+  size_t at = 0;
+  while (at < file->length) {
+    ssize_t n = pread(file->fd, file->bytes + at, file->length - at, (off_t)at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return fail(error, DIAG_FILE_UNREADABLE, n < 0 ? errno : EIO);
+    at += (size_t)n;
+  }
+  file->released = 0;
+  return true;
+}
+
 void files_free(struct file_bytes *file) {
+  if (file->regular) close(file->fd);
   free(file->bytes);
   *file = (struct file_bytes){0};
 }
 
 void files_release(struct file_bytes *file, size_t end) {
-#ifdef __linux__
+#ifdef NVM_HOSTILE /* checking build: whoever reads what was released sees it */
+  memset(file->bytes + file->released, 0xDB, end - file->released);
+  file->released = end;
+#elif defined __linux__
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), bytes = (uintptr_t)file->bytes;
   uintptr_t from = (bytes + file->released + page - 1) / page * page,
             to = (bytes + end) / page * page;
@@ -97,6 +117,12 @@ void files_release(struct file_bytes *file, size_t end) {
     file->released = to - bytes;
 #else
   (void)file, (void)end;
+#endif
+}
+
+void files_release_heap(void) {
+#ifdef __GLIBC__
+  malloc_trim(0);
 #endif
 }
 
@@ -130,24 +156,24 @@ static bool write_piece(int fd, const char *bytes, size_t length) {
   return true;
 }
 
-/* Appends all of the file `from`. */
-static bool copy_file(int fd, int from) {
+static bool copy_spill(int fd, const struct file_spill *s) {
   enum { BUFFER = 1 << 16 };
   char buffer[BUFFER];
-  if (lseek(from, 0, SEEK_SET) < 0) return false;
-  for (;;) {
-    ssize_t n = read(from, buffer, sizeof buffer);
+  for (size_t at = 0; at < s->length;) {
+    size_t room = s->length - at < BUFFER ? s->length - at : BUFFER;
+    ssize_t n = pread(s->fd, buffer, room, (off_t)at);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return n == 0;
-    if (!write_piece(fd, buffer, (size_t)n)) return false;
+    if (n <= 0 || !write_piece(fd, buffer, (size_t)n)) return false;
+    at += (size_t)n;
   }
+  return true;
 }
 
 static bool write_all(int fd, const struct file_text *text) {
   bool ok = true;
   for (uint32_t k = 0; k < text->count && ok; k++) {
     ok = write_piece(fd, text->pieces[k].bytes, text->pieces[k].length);
-    if (ok && k == 0 && text->spilled >= 0) ok = copy_file(fd, text->spilled);
+    if (ok && k == 0 && text->spill) ok = copy_spill(fd, text->spill);
   }
   return ok;
 }
@@ -170,7 +196,8 @@ static mode_t new_file_mode(void) {
   return 0666 & ~mask;
 }
 
-/* A new file beside `path`; *name is to be freed. -1 with errno, and NULL, if it cannot be made. */
+/* Makes a file in the folder of `path`. The caller frees *name, its path. Returns -1, with errno
+ * and *name NULL, if it cannot be made. */
 static int open_temporary(const char *path, char **name) {
   size_t room = strlen(path) + sizeof ".XXXXXX";
   int fd = -1;
@@ -224,7 +251,7 @@ bool files_write_text(const char *path, const struct file_text *text, struct fil
 
 bool files_write(const char *path, const char *bytes, size_t length, struct file_error *error) {
   struct nvm_text all = {bytes, length};
-  return files_write_text(path, &(struct file_text){&all, 1, -1}, error);
+  return files_write_text(path, &(struct file_text){&all, 1, NULL}, error);
 }
 
 /* ---- Spilling ---- */
@@ -235,19 +262,23 @@ void files_spill_start(struct file_spill *s, const char *path) {
 
 static void spill_open(struct file_spill *s) {
   struct stat facts;
-  char *name;
-  if (strcmp(s->path, "-") == 0 || (stat(s->path, &facts) == 0 && !S_ISREG(facts.st_mode))) return;
-  s->fd = open_temporary(s->path, &name);
+  char *name = NULL;
+  if (strcmp(s->path, "-") != 0 && (stat(s->path, &facts) != 0 || S_ISREG(facts.st_mode)))
+    s->fd = open_temporary(s->path, &name);
   if (name) unlink(name);
   free(name);
+  s->refused = s->fd < 0;
 }
 
 bool files_spill_write(struct file_spill *s, const struct nvm_text *pieces, uint32_t count) {
-  if (s->fd < 0) spill_open(s);
-  if (s->fd < 0) return false;
-  for (uint32_t k = 0; k < count && !s->error; k++)
-    if (!write_piece(s->fd, pieces[k].bytes, pieces[k].length)) s->error = errno;
-  return true;
+  size_t length = s->length;
+  if (s->fd < 0 && !s->refused) spill_open(s);
+  for (uint32_t k = 0; k < count && !s->refused; k++) {
+    s->refused = !write_piece(s->fd, pieces[k].bytes, pieces[k].length);
+    length += pieces[k].length;
+  }
+  if (!s->refused) s->length = length;
+  return !s->refused;
 }
 
 void files_spill_end(struct file_spill *s) {

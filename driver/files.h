@@ -12,7 +12,8 @@ struct file_bytes {
   char *bytes;
   size_t length;
   size_t released; /* the end of what files_release() gave back */
-  bool regular;    /* it can be read again */
+  bool regular;    /* it can be read again, */
+  int fd;          /* from this descriptor, which is open if `regular` */
 };
 
 /* Why a file could not be read or written: a diagnostic and, for its %0, errno (0: none). */
@@ -30,6 +31,10 @@ bool files_read(const char *path, struct file_bytes *file, struct file_error *er
 void files_free(struct file_bytes *file);
 /* Gives the memory of the bytes before `end` back to the system; they become unspecified. */
 void files_release(struct file_bytes *file, size_t end);
+/* Reads a regular file again; false if it cannot be read or has become shorter. */
+bool files_read_again(struct file_bytes *file, struct file_error *error);
+/* Gives free memory of the heap back to the system, where the C library can. */
+void files_release_heap(void);
 /* Whether it is PTX, which starts with `.version` after comments. */
 bool files_is_ptx(const struct file_bytes *f);
 /* Whether standard input is a file or a pipe: not a terminal, and not /dev/null. */
@@ -38,25 +43,26 @@ bool files_has_standard_input(void);
 /* Whether both name the same existing regular file. */
 bool files_same(const char *a, const char *b);
 
-/* A text to be written. */
-struct file_text {
-  const struct nvm_text *pieces;
-  uint32_t count;
-  int spilled; /* -1, or a file whose bytes belong after the first piece */
-};
-
 /* The part of a text that is not kept in memory until it is written: a file without a name, made at
  * the first write, in the folder of `path`. */
 struct file_spill {
   const char *path; /* borrowed */
   int fd;           /* -1: none */
-  int error;        /* errno if writing to it failed */
+  size_t length;    /* bytes */
+  bool refused;     /* it could not be made, or is full */
+};
+
+/* A text to be written. */
+struct file_text {
+  const struct nvm_text *pieces;
+  uint32_t count;
+  const struct file_spill *spill; /* NULL, or what belongs after the first piece */
 };
 
 /* Nothing is made yet. */
 void files_spill_start(struct file_spill *s, const char *path);
-/* False: the caller must keep the pieces, since `path` is no regular file, or the folder is not
- * writable. */
+/* False: the caller must keep the pieces, since `path` is no regular file, its folder is missing or
+ * not writable, or the disk is full. */
 bool files_spill_write(struct file_spill *s, const struct nvm_text *pieces, uint32_t count);
 void files_spill_end(struct file_spill *s);
 

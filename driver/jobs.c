@@ -9,7 +9,6 @@
 #include "driver/outputs.h"
 #include "driver/progress.h"
 #include "ptx/parse.h"
-#include "support/number.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -129,10 +128,7 @@ static int emit_spilled(struct job *j, const char *path) {
   files_spill_start(&spill, path);
   int status = jobs_exit_status(
       module_compile_pieces(j->module, spill_ptx, &spill, &text.pieces, &text.count));
-  text.spilled = spill.fd;
-  if (status == EXIT_DONE && spill.error)
-    status =
-        jobs_file_failed(&j->render, path, (struct file_error){DIAG_FILE_UNWRITABLE, spill.error});
+  text.spill = &spill;
   if (status == EXIT_DONE) status = jobs_save_text(j, &text);
   files_spill_end(&spill);
   return status;

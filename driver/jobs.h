@@ -16,6 +16,7 @@ struct job {
   struct nvmini_context *context;
   const char *path, *shown; /* shown: its name in messages */
   struct file_bytes file;
+  size_t file_length; /* of what was released after parsing */
   struct nvmini_module *module;
   bool has_cpu; /* of `compile`: given, or the module's */
   bool folder;  /* the output is a folder */

@@ -1,4 +1,4 @@
-/* What the commands of jobs.c share: from a file to a module, from a text to a file. */
+/* What the commands of jobs.c have in common: files to modules, and texts to files. */
 #include "driver/jobs.h"
 
 #include "driver/commands.h"
@@ -135,8 +135,10 @@ static int check_triple(struct job *j) {
 }
 
 struct nvmini_text jobs_reread(void *state) {
+  enum { LARGE = 4 << 20 };
   struct job *j = state;
   struct file_error error;
+  if (j->file.bytes == NULL && j->file_length >= LARGE) files_release_heap();
   if (j->file.bytes == NULL && !files_read(j->path, &j->file, &error))
     return (struct nvmini_text){"", 0};
   return (struct nvmini_text){j->file.bytes, j->file.length};
@@ -165,13 +167,12 @@ static int parse_and_release(struct job *j) {
   struct parse_release release = {.release = release_input, .state = j};
   enum nvmini_status parsed = module_parse_releasing(j->context, j->file.bytes, j->file.length,
                                                      j->shown, &release, &j->module);
-  if (release.again) {
-    files_free(&j->file);
-    int status = jobs_read(j, j->path);
-    if (status != EXIT_DONE) return status;
-    parsed = parse_file(j);
-  }
+  struct file_error error;
+  if (release.again && !files_read_again(&j->file, &error))
+    return jobs_file_failed(&j->render, j->shown, error);
+  if (release.again) parsed = parse_file(j);
   if (parsed == NVMINI_OK) {
+    j->file_length = j->file.length;
     files_free(&j->file);
     module_drop_source(j->module, jobs_reread, j);
   }
@@ -223,7 +224,7 @@ struct nvmini_text jobs_remarks_text(const struct remarks *r) {
 }
 
 int jobs_save_bytes(struct job *j, const char *path, struct nvm_text bytes) {
-  return save_as(j, path, &(struct file_text){&bytes, 1, -1});
+  return save_as(j, path, &(struct file_text){&bytes, 1, NULL});
 }
 
 static int save_in_folder(struct job *j, const struct file_text *text) {
@@ -250,5 +251,5 @@ int jobs_save_text(struct job *j, const struct file_text *text) {
 
 int jobs_save(struct job *j, struct nvmini_text text) {
   struct nvm_text bytes = {text.bytes, text.length};
-  return jobs_save_text(j, &(struct file_text){&bytes, 1, -1});
+  return jobs_save_text(j, &(struct file_text){&bytes, 1, NULL});
 }

@@ -312,7 +312,7 @@ enum nvm_status parse_module_releasing(struct nvm_module *m, const char *text, s
   if (m->source_filename.index == 0 && name) m->source_filename = module_str(m, name);
   arena_free(&p.scratch);
   if (status == NVM_OK) module_make_address_types(m);
-  if (p.released && (sink->list.count || status == NVM_REFUSED)) {
+  if (p.released && status != NVM_OUT_OF_MEMORY && (sink->list.count || status == NVM_REFUSED)) {
     release->again = true;
     return NVM_REFUSED;
   }

@@ -284,7 +284,11 @@ static void reserve_body(struct parser *p, struct nvm_function *f) {
 
 /* Releases the text before the function that begins, in large steps. */
 static void release_text(struct parser *p) {
+#ifdef NVM_HOSTILE
+  enum { STEP = 1 };
+#else
   enum { STEP = 1 << 21 };
+#endif
   if (!p->release || p->function_begin - p->released < STEP) return;
   p->released = p->function_begin;
   p->release->release(p->release->state, p->released);

@@ -131,7 +131,7 @@ static void reduce_all(struct reduction_state *r) {
 static int write_output(const struct reduced_file *f, const char *path) {
   struct file_error error;
   struct nvm_text pieces[] = {f->head, {f->text, f->length}};
-  return files_write_text(path, &(struct file_text){pieces, 2, -1}, &error)
+  return files_write_text(path, &(struct file_text){pieces, 2, NULL}, &error)
              ? EXIT_DONE
              : fail(path, "cannot write");
 }

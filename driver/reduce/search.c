@@ -19,7 +19,7 @@ static bool write_file(const struct reduction_state *r, const struct reduced_fil
   bool replaced = c && f == &r->files[r->current];
   struct nvm_text pieces[] = {f->head,
                               {replaced ? c->text : f->text, replaced ? c->length : f->length}};
-  return files_write_text(path, &(struct file_text){pieces, 2, -1}, &error);
+  return files_write_text(path, &(struct file_text){pieces, 2, NULL}, &error);
 }
 
 /* Writes the files of a job; the command's line, malloc'ed; NULL on failure. */

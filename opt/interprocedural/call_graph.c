@@ -189,18 +189,25 @@ static bool find_order(struct call_graph *g) {
   return true;
 }
 
-/* Counts each call in an alwaysinline function as often as that function will be copied. A function
- * that is called once, but by such a one, would be copied with it. */
+/* The bodies that function n will have if each of its calls, `uses`, is inlined that must be. */
+static uint32_t count_bodies(const struct call_graph *g, uint32_t n, uint32_t uses) {
+  const struct call_node *c = &g->nodes[n];
+  bool copied = function_attribute(g->m->functions.data[n], ATTR_ALWAYSINLINE) && c->copyable &&
+                !c->recursive && uses > 0;
+  return copied ? uses + c->kept : 1;
+}
+
+/* Counts each call in an alwaysinline function as often as that function will be copied: what it
+ * calls once would be copied with it. */
 static void count_copied_uses(struct call_graph *g) {
   enum { MANY = 1 << 20 };
   for (uint32_t k = g->order_count; k-- > 0;) { /* callers first */
     struct call_node *c = &g->nodes[g->order[k]];
-    bool copied = function_attribute(g->m->functions.data[g->order[k]], ATTR_ALWAYSINLINE);
-    uint32_t copies = copied && c->copied_uses ? c->copied_uses : 1;
+    uint32_t bodies = count_bodies(g, g->order[k], c->copied_uses);
     if (c->copied_uses <= c->uses) c->copied_uses = 0;
     for (uint32_t j = 0; j < c->count; j++) {
       uint32_t *uses = &g->nodes[g->callees.data[c->first + j]].copied_uses;
-      if (*uses < MANY) *uses += copies;
+      *uses = *uses + bodies < MANY ? *uses + bodies : MANY;
     }
   }
 }

@@ -8,7 +8,7 @@
 struct call_node {
   uint32_t first, count; /* into callees: one entry per call, in order; 0: inlined */
   uint32_t uses;         /* direct calls of it in the whole module */
-  uint32_t copied_uses;  /* once alwaysinline callers are copied; 0: none of them is called twice */
+  uint32_t copied_uses;  /* at first, with alwaysinline callers copied; 0: no more than uses */
   uint32_t size;         /* instructions that cost something */
   uint32_t component;    /* Tarjan's preorder number, from 1; 0: not visited yet */
   uint32_t low;          /* Tarjan's */
