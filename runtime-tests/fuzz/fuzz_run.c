@@ -87,11 +87,16 @@ static bool is_misaligned_atomic(const struct nvm_module *m, const struct nvm_fu
   return UINT64_C(1) << (how.align_log2 - 1) < layout_store_size(&m->layout, &m->types, type);
 }
 
+/* A load of, say, <3 x i33>, 99 bits, is undefined unless the same type was stored there. */
+static bool is_load_of_part_of_byte(const struct nvm_module *m, const struct nvm_inst *in) {
+  return in->op == OP_LOAD && layout_bits(&m->layout, &m->types, in->type) % 8 != 0;
+}
+
 static bool is_open(const struct nvm_module *m, const struct nvm_function *f,
                     const struct nvm_inst *in) {
   bool is_float = in->op >= OP_FADD && in->op <= OP_FREM;
   if (in->op == OP_CALL && is_open_call(m, f, in)) return true;
-  if (is_misaligned_atomic(m, f, in)) return true;
+  if (is_misaligned_atomic(m, f, in) || is_load_of_part_of_byte(m, in)) return true;
   if (in->op == OP_FREEZE || in->op == OP_PTRTOINT || in->op == OP_INTTOPTR) return true;
   if ((is_float || in->op == OP_FCMP || in->op == OP_FNEG || in->op == OP_CALL) &&
       (in->flags & INST_FAST) != 0)
