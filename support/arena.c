@@ -119,15 +119,34 @@ static struct arena_chunk *chunk_of(void *memory) {
   return (struct arena_chunk *)((unsigned char *)memory - HEADER);
 }
 
-/* Resizes a dedicated chunk; NULL: it is unchanged. */
-static void *chunk_resize(struct arena *a, struct arena_chunk *c, size_t size) {
-  struct arena_chunk *moved = a->allocator.resize(a->allocator.state, c, c->bytes, size);
-  if (!moved) return NULL;
+/* Puts a dedicated chunk that has moved in the place of the old one. */
+static void *chunk_relink(struct arena *a, struct arena_chunk *moved, size_t size) {
   moved->bytes = size;
   if (moved->previous) moved->previous->next = moved;
   else a->chunks = moved;
   if (moved->next) moved->next->previous = moved;
   return chunk_payload(moved);
+}
+
+/* Resizes a dedicated chunk; NULL: it is unchanged. */
+static void *chunk_resize(struct arena *a, struct arena_chunk *c, size_t size) {
+  struct arena_chunk *moved = a->allocator.resize(a->allocator.state, c, c->bytes, size);
+  return moved ? chunk_relink(a, moved, size) : NULL;
+}
+
+/* The same for a smaller size. What is much smaller moves: shrunk in its place, it would leave a
+ * gap that is too small for what was there, while the next object that grows to that size and is
+ * shrunk can use a whole one. */
+static void *chunk_shrink(struct arena *a, struct arena_chunk *c, size_t size) {
+  size_t old_size = c->bytes;
+  struct arena_chunk *moved = NULL;
+  if (old_size - size > old_size / 8)
+    moved = a->allocator.resize(a->allocator.state, NULL, 0, size);
+  if (!moved) return chunk_resize(a, c, size);
+  memcpy(moved, c, size);
+  void *payload = chunk_relink(a, moved, size);
+  chunk_free(a, c);
+  return payload;
 }
 
 /* Grows the dedicated chunk that holds `memory`. */
@@ -146,7 +165,7 @@ static void *chunk_grow(struct arena *a, void *memory, size_t new_bytes) {
 void *arena_shrink(struct arena *a, void *memory, size_t old_bytes, size_t new_bytes) {
   if (round_up(old_bytes) < a->large_bytes || new_bytes < a->large_bytes) return memory;
   size_t old_size = chunk_of(memory)->bytes, new_size = HEADER + round_up(new_bytes);
-  void *moved = new_size < old_size ? chunk_resize(a, chunk_of(memory), new_size) : NULL;
+  void *moved = new_size < old_size ? chunk_shrink(a, chunk_of(memory), new_size) : NULL;
   if (moved) a->total_bytes -= old_size - new_size;
   return moved ? moved : memory;
 }
