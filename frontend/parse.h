@@ -32,9 +32,9 @@ struct parse_release {
   bool again; /* result */
 };
 
-/* The same for a text whose beginning is released while the rest is read. Messages would need it,
- * and so do symbols whose definitions scan_lines() misses; then `again` is set, the status is
- * NVM_REFUSED, and the text must be read and parsed as a whole, with another sink. */
+/* The same for a text whose beginning is released while the rest is read. Messages need it: if
+ * something was reported, `again` is set, the status is NVM_REFUSED, and the text must be read and
+ * parsed as a whole, with another sink. */
 enum nvm_status parse_module_releasing(struct nvm_module *m, const char *text, size_t length,
                                        const char *name, uint32_t source, struct diag_sink *sink,
                                        struct parse_release *release);

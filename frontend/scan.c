@@ -137,14 +137,10 @@ bool scan_lines(struct parser *p) {
 void scan_tokens(struct parser *p) {
   if (p->scanned_fully) return;
   p->scanned_fully = true;
-  if (p->released) {
-    p->refused = p->stop = true; /* the text must be parsed again */
-    return;
-  }
   const char *cursor = p->cursor;
   uint32_t begin = p->token_begin, end = p->token_end, outside = p->outside;
   bool header = false;
-  p->cursor = p->text;
+  p->cursor = p->text + p->released; /* what is before was parsed */
   union nvir_value value;
   for (int token; !state_out_of_memory(p) && (token = lexer_token(&value, p)) != T_YYEOF;) {
     if (token == T_DEFINE || token == T_DECLARE) header = true;

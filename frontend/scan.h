@@ -6,7 +6,7 @@
 
 /* Scans the lines that begin definitions. False when out of memory. */
 bool scan_lines(struct parser *p);
-/* Scans every token for symbols that scan_lines() missed; once. */
+/* Scans every token that is still there for symbols that scan_lines() missed; once. */
 void scan_tokens(struct parser *p);
 
 #endif
