@@ -98,9 +98,10 @@ static enum nvm_status link_mathematics(struct nvmini_module *m, struct diag_sin
   return link_math(m->ir, NULL, NULL) ? NVM_OK : NVM_OUT_OF_MEMORY;
 }
 
-/* Verifies, then runs the passes of the options or of the level. */
+/* Verifies, then runs the passes of the options or of the level. `packs`: as in pass_options. */
 static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm_target *target,
-                                       struct diag_sink *sink, struct pass_result *result) {
+                                       bool packs, struct diag_sink *sink,
+                                       struct pass_result *result) {
   struct nvmini_context *c = m->context;
   uint64_t begin = context_clock(c);
   enum nvm_status status = verify_module(m->ir, sink, 0);
@@ -126,6 +127,7 @@ static enum nvm_status optimize_module(struct nvmini_module *m, const struct nvm
   options.knobs = &c->knobs;
   options.dump = deliver_dump;
   options.dump_state = c;
+  options.packs = packs;
   options.draw = c->plan ? deliver_plan : NULL;
   options.draw_state = c;
   options.draw_graphs = c->plan_graphs != 0;
@@ -156,10 +158,11 @@ static enum nvm_status compile_module(struct nvmini_module *m, const struct nvm_
                                       struct diag_sink *sink, struct textbuf *out,
                                       struct codegen_pieces *pieces) {
   struct pass_result result;
-  enum nvm_status status = optimize_module(m, target, sink, &result);
+  bool prints = out && m->context->knobs.value[KNOB_PRINT_ISEL_INPUT];
+  enum nvm_status status = optimize_module(m, target, pieces && !prints, sink, &result);
   if (status != NVM_OK) return status;
   struct codegen_options options = {.verbose = m->context->verbose, .knobs = &m->context->knobs};
-  if (out && m->context->knobs.value[KNOB_PRINT_ISEL_INPUT]) status = print_codegen_input(m);
+  if (prints) status = print_codegen_input(m);
   if (status != NVM_OK) return status;
   uint64_t begin = context_clock(m->context);
   if (out) status = codegen_module(m->ir, target, &options, sink, out, pieces);

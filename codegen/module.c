@@ -9,6 +9,7 @@
 #include "codegen/report.h"
 #include "codegen/stage.h"
 #include "codegen/symbol.h"
+#include "ir/pack.h"
 #include "ptx/print.h"
 #include "target/datalayout.h"
 #include "target/reflect.h"
@@ -75,12 +76,16 @@ static bool is_program_data(const struct lower *l, const struct nvm_global *g) {
 }
 
 /* Deleted operands are VALUE_NULL there. */
-static void name_operands(struct uses *u, const struct nvm_function *f) {
-  for (uint32_t k = 0; k < f->operands.count; k++) {
-    enum value_kind kind = value_kind(f->operands.data[k]);
+static bool name_operands(struct uses *u, const struct nvm_function *f) {
+  uint32_t count;
+  arena_reset(&u->l->function_arena);
+  const struct nvm_value *operands = pack_operands(f, &u->l->function_arena, &count);
+  for (uint32_t k = 0; operands && k < count; k++) {
+    enum value_kind kind = value_kind(operands[k]);
     if (kind == VALUE_CONST || kind == VALUE_GLOBAL || kind == VALUE_FUNCTION)
-      name_symbol(u, f->operands.data[k]);
+      name_symbol(u, operands[k]);
   }
+  return operands != NULL;
 }
 
 static bool find_uses(struct lower *l, struct uses *u) {
@@ -92,7 +97,7 @@ static bool find_uses(struct lower *l, struct uses *u) {
     struct nvm_value v = m->symbol_order.data[i];
     if (value_kind(v) != VALUE_FUNCTION || u->place[value_index(v)] == 0) continue;
     u->here = u->place[value_index(v)];
-    name_operands(u, module_function(m, v));
+    if (!name_operands(u, module_function(m, v))) return false;
   }
   return true;
 }
@@ -189,6 +194,7 @@ static enum nvm_status write_functions(struct lower *l, const struct uses *u,
     l->symbol = v;
     l->ptx.prototypes.count = 0; /* of one function; not used after it is printed */
     l->ptx.variables.count = 0;
+    if (!pack_restore(module_function(m, v))) return NVM_OUT_OF_MEMORY;
     enum nvm_status status = function_lower(l, module_function(m, v));
     if (status == NVM_OUT_OF_MEMORY || status == NVM_BUG) return status;
     if (pieces) free_body(l->f);

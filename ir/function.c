@@ -113,6 +113,8 @@ void function_clear(struct nvm_function *f) {
   void *dummy = f->module->functions.data[0]->insts.data;
 #define CLEAR(table) VEC_RELEASE(a, table), (table)->data = dummy, (table)->count = 1;
   INST_TABLES(CLEAR, f) CLEAR(&f->operands) CLEAR(&f->blocks) f->operands.count = 0;
+  if (f->packed.length) arena_release(a, (char *)f->packed.bytes, f->packed.length + 1);
+  f->packed = (struct nvm_text){NULL, 0};
   f->entry = f->last_block = (struct nvm_block){0};
   f->removed = f->removed_blocks = 0;
 }

@@ -53,6 +53,7 @@ struct nvm_function {
   VEC(struct nvm_meta) locations; /* !dbg */
   VEC(uint32_t) attachments;      /* chains in module->attachments */
   VEC(uint32_t) positions;        /* byte offset in the source, low 32 bits; 0: made by a pass */
+  struct nvm_text packed;         /* ir/pack.h: empty, or all of the tables, which are empty then */
 };
 
 /* Empties the tables and releases large ones. */

@@ -6,6 +6,7 @@
 #include "opt/pipeline.h"
 
 #include "ir/annotation.h"
+#include "ir/pack.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "opt/interprocedural/call_graph.h"
@@ -80,6 +81,8 @@ struct manager {
   uint32_t function_count;              /* before the first pass: passes only add declarations */
   const struct nvm_function *unchanged; /* by the last pass, after which it was checked; or NULL */
   struct fingerprint last;              /* of that function */
+  bool packs;       /* the passes of the running group are the last, and may leave packed bodies */
+  uint64_t at_rest; /* bytes of kernels that these passes have completed */
 };
 _Static_assert(PASS_COUNT <= 64, "a bit per pass");
 
@@ -225,6 +228,20 @@ static bool is_noop(struct manager *g, const struct pass_step *step, uint32_t n)
   return true;
 }
 
+/* Packs a kernel, which no pass will read again, once those before it take much memory. */
+static bool leave_kernel(struct manager *g, struct nvm_function *f) {
+#ifdef NVM_HOSTILE
+  enum { MUCH = 0 };
+#else
+  enum { MUCH = 4 << 20 };
+#endif
+  g->at_rest += f->insts.count * sizeof *f->insts.data + f->operands.count * sizeof(uint32_t);
+  if (g->at_rest <= MUCH) return true;
+  bool packed = pack_function(f, &g->scratch);
+  arena_reset(&g->scratch);
+  return packed;
+}
+
 /* Runs the function passes steps[0..count-1] over function n, except no-ops. */
 static enum nvm_status run_on_function(struct manager *g, const struct pass_step *steps,
                                        uint32_t count, uint32_t n) {
@@ -247,6 +264,7 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
   if (any && !rewrite_compact(f, &g->scratch, COMPACT_AT_REST)) return NVM_OUT_OF_MEMORY;
   function_truncate(f, f->insts.count);
   if (any && g->env.calls && !call_graph_update(g->env.calls, n)) return NVM_OUT_OF_MEMORY;
+  if (g->packs && function_is_kernel(f) && !leave_kernel(g, f)) return NVM_OUT_OF_MEMORY;
   return NVM_OK;
 }
 
@@ -257,11 +275,13 @@ static enum nvm_status run_callees_first(struct manager *g, const struct pass_st
                                          uint32_t count, uint32_t inliner) {
   enum nvm_status s = NVM_OK;
   const struct call_graph *c = g->env.calls;
-  for (uint32_t k = 0; k < c->order_count && s == NVM_OK; k++)
-    s = run_on_function(g, steps, call_graph_is_passed_on(c, c->order[k]) ? inliner : count,
-                        c->order[k]);
+  for (uint32_t k = 0; k < c->order_count && s == NVM_OK; k++) {
+    uint32_t n = c->order[k];
+    c->nodes[n].passed_on = call_graph_is_passed_on(c, n);
+    s = run_on_function(g, steps, c->nodes[n].passed_on ? inliner : count, n);
+  }
   for (uint32_t k = c->order_count; k-- > 0 && s == NVM_OK;)
-    if (!c->nodes[c->order[k]].inlined_into) s = run_on_function(g, steps, count, c->order[k]);
+    if (c->nodes[c->order[k]].passed_on) s = run_on_function(g, steps, count, c->order[k]);
   return s;
 }
 
@@ -321,6 +341,7 @@ static enum nvm_status run_all(struct manager *g, const struct pass_step *steps,
   for (uint32_t k = 0; k < count;) {
     uint32_t n = 0;
     while (k + n < count && pass_table[steps[k + n].pass].on_function) n++;
+    g->packs = g->options->packs && k + n == count;
     enum nvm_status s =
         n ? run_group(g, steps + k, n) : run_on_module(g, (enum pass_id)steps[k].pass);
     if (s != NVM_OK) return s;

@@ -111,6 +111,7 @@ struct pass_options {
   struct nvm_text print_before, print_after; /* dump around this pass, "*": each; empty: none */
   struct nvm_text only_function;             /* dump only this function; empty: all */
   int64_t bisect_limit;                      /* run only the first N passes; negative: all */
+  bool packs; /* of a large module, kernels whose passes have ended are left packed: ir/pack.h */
   bool time_passes;
   void (*remark)(void *state, const struct remark *r);
   void *remark_state;
