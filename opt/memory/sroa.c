@@ -17,8 +17,8 @@
  *                parts      | float |  i32  |      i64      |
  *
  *            A part has the type of its accesses; accesses of other types are cast. Elements of a
- *            vector are extracted and inserted, bytes of an integer are shifted and masked. Other
- *            parts stay in memory, each as a variable. Bytes that are only copied have their
+ *            vector are extracted and inserted, bytes of an integer are shifted and masked, also
+ *            those of a copy that ends within it. Other parts stay in memory, each as a variable. Bytes that are only copied have their
  *            declared type; parts that are never read are dropped. First, sroa_accesses.c splits
  *            loads and stores of structs and loads of one of two variables. The pass repeats until
  *            nothing changes: of two variables that are copied to each other, the one with
@@ -51,16 +51,6 @@ enum {
 
 uint64_t sroa_size(const struct splitter *s, struct nvm_type t) {
   return layout_store_size(&s->m->layout, &s->m->types, t);
-}
-
-/* Whether values of the type have no padding bits and can be cast to other such types. */
-static bool is_castable(const struct splitter *s, struct nvm_type t) {
-  const struct type_table *types = &s->m->types;
-  if (type_is_ptr(types, t)) return true;
-  struct nvm_type scalar = type_scalar(types, t);
-  if (!type_is_int(types, scalar) && !type_is_float(types, scalar)) return false;
-  uint32_t bits = type_scalar_bits(types, scalar);
-  return bits % 8 == 0 && layout_bits(&s->m->layout, types, t) == sroa_size(s, t) * 8;
 }
 
 bool sroa_is_in_variable(const struct splitter *s, struct nvm_value address) {
@@ -231,157 +221,7 @@ static void remove_user(struct splitter *s, struct nvm_inst_id i) {
   inst_remove(s->f, i);
 }
 
-/* --- Parts --- */
-
-static bool is_uncut(const struct slice *c) {
-  return c->kind == SLICE_LOAD || c->kind == SLICE_STORE;
-}
-
-static int compare_slices(const void *a, const void *b) {
-  const struct slice *x = a, *y = b;
-  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-  if (x->end != y->end) return x->end < y->end ? -1 : 1;
-  return x->inst.index < y->inst.index ? -1 : x->inst.index > y->inst.index;
-}
-
-/* The scalar or vector declared at that offset of the variable. TYPE_NONE if there is none, if its
- * size is no whole number of bytes, or in a byte array, which is raw storage. */
-static struct nvm_type declared_type(const struct splitter *s, uint64_t offset) {
-  const struct type_table *t = &s->m->types;
-  struct nvm_type type = {function_inst(s->f, s->alloca)->aux};
-  for (;;) {
-    const struct type_info *info = type_info(t, type);
-    if (info->kind == TY_STRUCT && info->count) {
-      type = type_member(t, type, layout_member_at(&s->m->layout, t, type, &offset));
-    } else if (info->kind == TY_ARRAY && offset < layout_alloc_size(&s->m->layout, t, type) &&
-               !type_equal(info->element, TYPE_I8)) {
-      offset %= layout_alloc_size(&s->m->layout, t, info->element);
-      type = info->element;
-    } else {
-      return offset == 0 && is_castable(s, type) ? type : TYPE_NONE;
-    }
-  }
-}
-
-/* Adds parts for bytes that are only copied, with their declared types, because that is how callers
- * access them after inlining. Other bytes become integers. */
-static bool add_gap(struct splitter *s, uint32_t begin, uint32_t end) {
-  while (begin < end) {
-    struct part p = {.begin = begin, .form = PART_SCALAR, .type = declared_type(s, begin)};
-    uint64_t bytes = p.type.index ? sroa_size(s, p.type) : 0;
-    if (bytes == 0 || bytes > end - begin) {
-      uint32_t rest = begin + 1;
-      while (rest < end && rest - begin < 8 && declared_type(s, rest).index == 0) rest++;
-      for (bytes = 8; begin % bytes || begin + bytes > rest;) bytes /= 2;
-      p.type = type_int(&s->m->types, (uint32_t)bytes * 8);
-    }
-    p.end = begin += (uint32_t)bytes;
-    if (!VEC_PUSH(s->arena, &s->parts, p)) return false;
-  }
-  return true;
-}
-
-/* Makes a part of each set of overlapping uncut slices, and parts of the gaps between them. */
-static bool find_parts(struct splitter *s, uint32_t size) {
-  uint32_t covered = 0; /* end of the last part */
-  qsort(s->slices.data, s->slices.count, sizeof *s->slices.data, compare_slices);
-  for (uint32_t k = 0; k < s->slices.count; k++) {
-    const struct slice *c = &s->slices.data[k];
-    if (!is_uncut(c)) continue;
-    if (s->parts.count && c->begin < covered) {
-      struct part *p = &s->parts.data[s->parts.count - 1];
-      if (c->end > p->end) p->end = c->end;
-      covered = p->end;
-      continue;
-    }
-    if (!add_gap(s, covered, c->begin)) return false;
-    struct part p = {.begin = c->begin, .end = c->end};
-    if (!VEC_PUSH(s->arena, &s->parts, p)) return false;
-    covered = c->end;
-  }
-  return add_gap(s, covered, size);
-}
-
-static bool overlaps(const struct slice *c, const struct part *p) {
-  return c->begin < p->end && p->begin < c->end;
-}
-static bool covers(const struct slice *c, const struct part *p) {
-  return c->begin <= p->begin && c->end >= p->end;
-}
-
-/* The type of the accesses that cover the whole part: their common type, an integer if the types
- * differ and one is a pointer, else the first one. TYPE_NONE if there is none, or if they cannot be
- * cast. */
-static struct nvm_type whole_type(struct splitter *s, const struct part *p, bool prefer_vector) {
-  struct nvm_type type = TYPE_NONE;
-  bool mixed = false, pointer = false;
-  for (uint32_t k = 0; k < s->slices.count; k++) {
-    const struct slice *c = &s->slices.data[k];
-    if (c->begin > p->begin) break;
-    if (!is_uncut(c) || c->begin != p->begin || c->end != p->end) continue;
-    bool vector = type_is_vector(&s->m->types, c->type);
-    if (type.index == 0) type = c->type;
-    else if (!type_equal(type, c->type)) mixed = true;
-    if (prefer_vector && vector && !type_is_vector(&s->m->types, type)) type = c->type;
-    pointer |= type_is_ptr(&s->m->types, c->type);
-    if (mixed && (!is_castable(s, c->type) || !is_castable(s, type))) return TYPE_NONE;
-  }
-  if (mixed && pointer && !prefer_vector) return type_int(&s->m->types, (p->end - p->begin) * 8);
-  return type;
-}
-
-/* Whether all other accesses are of single elements of the vector. */
-static bool fits_vector(const struct splitter *s, const struct part *p, struct nvm_type vector) {
-  if (!type_is_vector(&s->m->types, vector) || !is_castable(s, vector)) return false;
-  uint32_t element = (uint32_t)sroa_size(s, type_element(&s->m->types, vector, 0));
-  for (uint32_t k = 0; k < s->slices.count; k++) {
-    const struct slice *c = &s->slices.data[k];
-    if (c->begin >= p->end) break;
-    if (!is_uncut(c) || !overlaps(c, p) || (c->begin == p->begin && c->end == p->end)) continue;
-    if (c->end - c->begin != element || (c->begin - p->begin) % element || !is_castable(s, c->type))
-      return false;
-  }
-  return true;
-}
-
-static bool fits_integer(const struct splitter *s, const struct part *p) {
-  uint32_t bytes = p->end - p->begin;
-  if (bytes > 8 || (bytes & (bytes - 1))) return false;
-  for (uint32_t k = 0; k < s->slices.count && s->slices.data[k].begin < p->end; k++)
-    if (is_uncut(&s->slices.data[k]) && overlaps(&s->slices.data[k], p) &&
-        !is_castable(s, s->slices.data[k].type))
-      return false;
-  return true;
-}
-
-static void choose_form(struct splitter *s, struct part *p) {
-  bool partial = false, cut = false, copied = false;
-  for (uint32_t k = 0; k < s->slices.count; k++) {
-    const struct slice *c = &s->slices.data[k];
-    if (c->begin >= p->end) break; /* slices are sorted */
-    if (!overlaps(c, p)) continue;
-    p->touched = true;
-    p->read |= c->kind == SLICE_LOAD || c->kind == SLICE_COPY_FROM;
-    if (is_uncut(c)) partial |= !covers(c, p);
-    else cut |= !covers(c, p), copied = true;
-  }
-  if (!p->read) {
-    p->form = PART_DEAD;
-    return;
-  }
-  struct nvm_type whole = p->type.index ? p->type : whole_type(s, p, partial);
-  p->form = PART_MEMORY;
-  if (cut || (copied && whole.index && !is_castable(s, whole))) return;
-  p->type = whole;
-  if (!partial && whole.index) {
-    p->form = PART_SCALAR;
-  } else if (partial && fits_vector(s, p, whole)) {
-    p->form = PART_VECTOR;
-  } else if (partial && fits_integer(s, p)) {
-    p->form = PART_INTEGER;
-    p->type = type_int(&s->m->types, (p->end - p->begin) * 8);
-  }
-}
+/* --- Variables for parts --- */
 
 /* Adds an alloca for the part, before the old one. */
 static void make_variable(struct splitter *s, struct part *p) {
@@ -510,11 +350,22 @@ static struct nvm_value splat_byte(struct splitter *s, const struct part *p, uin
   return cast(s, const_int(s->m, type_int(&s->m->types, bytes * 8), bits), p->type);
 }
 
+/* The same for some bytes of the integer that the part is. `other` is the other side of a copy,
+ * accessed as `how` says, and `byte` what a memset stores. */
+static void rewrite_bytes(struct splitter *s, const struct slice *bytes, const struct part *p,
+                          struct nvm_value other, uint32_t how, uint8_t byte) {
+  struct nvm_type type = type_int(&s->m->types, (bytes->end - bytes->begin) * 8);
+  if (bytes->kind == SLICE_SET)
+    store_bytes(s, bytes, p, const_int(s->m, type, byte * UINT64_C(0x0101010101010101)));
+  else if (bytes->kind == SLICE_COPY_TO)
+    store_bytes(s, bytes, p, builder_load(&s->b, type, other, how));
+  else builder_store(&s->b, load_bytes(s, bytes, p), other, how);
+}
+
 /* Rewrites the bytes of a cut slice that are in this part. */
 static void rewrite_cut(struct splitter *s, const struct slice *c, const struct part *p) {
   const struct nvm_inst *i = function_inst(s->f, c->inst);
-  uint32_t begin = c->begin > p->begin ? c->begin : p->begin;
-  uint32_t end = c->end < p->end ? c->end : p->end;
+  uint32_t begin = slice_first(c, p), end = slice_last(c, p);
   uint32_t side = c->kind == SLICE_COPY_TO ? 1 : 0;
   uint64_t align = call_copy_align(s->f, i, side);
   struct nvm_value other = inst_operand(s->f, i, side);
@@ -526,6 +377,9 @@ static void rewrite_cut(struct splitter *s, const struct slice *c, const struct 
   uint32_t how = sroa_aligned(sroa_align_at(align, begin - c->begin));
   if (p->form == PART_MEMORY) {
     copy_memory(s, c, place_in(s, p, begin), other, end - begin);
+  } else if (!slice_covers(c, p)) {
+    struct slice bytes = {.begin = begin, .end = end, .kind = c->kind};
+    rewrite_bytes(s, &bytes, p, other, how, (uint8_t)byte);
   } else if (set) {
     store_part(s, p, splat_byte(s, p, (uint8_t)byte));
   } else if (c->kind == SLICE_COPY_TO) {
@@ -559,7 +413,8 @@ static bool is_profitable(const struct splitter *s) {
   if (s->parts.count != 1 || p->form != PART_SCALAR) return gain;
   /* One scalar: mem2reg promotes it if all accesses are direct and have one type. */
   for (uint32_t k = 0; k < s->slices.count; k++)
-    if (!is_uncut(&s->slices.data[k]) || !type_equal(s->slices.data[k].type, p->type)) return true;
+    if (!slice_is_uncut(&s->slices.data[k]) || !type_equal(s->slices.data[k].type, p->type))
+      return true;
   for (uint32_t k = 0; k < s->derived.count; k++)
     if (function_inst(s->f, s->derived.data[k])->op != OP_CALL) return true;
   return false;
@@ -625,12 +480,12 @@ static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool pat
     s->postponed = true;
     return false;
   }
-  if (!find_parts(s, (uint32_t)size)) {
+  if (!sroa_find_parts(s, (uint32_t)size)) {
     s->failed = true;
     return false;
   }
   if (s->parts.count > MAX_PARTS) return false;
-  for (uint32_t k = 0; k < s->parts.count; k++) choose_form(s, &s->parts.data[k]);
+  for (uint32_t k = 0; k < s->parts.count; k++) sroa_choose_form(s, &s->parts.data[k]);
   if (!is_profitable(s) || !can_fill(s)) return false;
   split_variable(s);
   return true;

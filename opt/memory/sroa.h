@@ -1,5 +1,5 @@
-/* Shared by the files of sroa: sroa.c splits variables, sroa_candidates.c selects them,
- * sroa_accesses.c splits accesses of structs and of selected variables. */
+/* Shared by the files of sroa: sroa.c splits variables, sroa_parts.c finds their
+ * parts, sroa_candidates.c selects them, sroa_accesses.c splits accesses of structs and of selected variables. */
 #ifndef NVM_OPT_SROA_H
 #define NVM_OPT_SROA_H
 
@@ -15,6 +15,10 @@ struct slice {
   struct nvm_type type; /* of a load or store */
 };
 
+static inline bool slice_is_uncut(const struct slice *c) {
+  return c->kind == SLICE_LOAD || c->kind == SLICE_STORE;
+}
+
 enum part_form { PART_MEMORY, PART_SCALAR, PART_VECTOR, PART_INTEGER, PART_DEAD };
 
 struct part {
@@ -25,6 +29,20 @@ struct part {
   uint32_t pad;              /* PART_MEMORY: bytes before `begin` in it, which keep the alignment */
   bool read, touched;
 };
+
+static inline bool slice_overlaps(const struct slice *c, const struct part *p) {
+  return c->begin < p->end && p->begin < c->end;
+}
+static inline bool slice_covers(const struct slice *c, const struct part *p) {
+  return c->begin <= p->begin && c->end >= p->end;
+}
+/* The first byte that is in both, and the end of what is in both. */
+static inline uint32_t slice_first(const struct slice *c, const struct part *p) {
+  return c->begin > p->begin ? c->begin : p->begin;
+}
+static inline uint32_t slice_last(const struct slice *c, const struct part *p) {
+  return c->end < p->end ? c->end : p->end;
+}
 
 /* Use lists of the addresses in variables, in one table. */
 struct address {       /* by instruction */
@@ -75,6 +93,14 @@ struct sroa_found {
 bool sroa_find_candidates(struct splitter *s, struct sroa_found *found);
 /* Applies these rules. Whether anything changed. */
 bool sroa_split_accesses(struct splitter *s, struct sroa_found found);
+
+/* Makes a part of each set of overlapping uncut slices, and parts of the gaps between them. False
+ * when out of memory. */
+bool sroa_find_parts(struct splitter *s, uint32_t size);
+/* Sets form, type, `read` and `touched` of a part. */
+void sroa_choose_form(struct splitter *s, struct part *p);
+/* Whether values of the type have no padding bits and can be cast to other such types. */
+bool sroa_is_castable(const struct splitter *s, struct nvm_type t);
 
 /* Whether an address points to an alloca of this function. */
 bool sroa_is_in_variable(const struct splitter *s, struct nvm_value address);
