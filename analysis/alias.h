@@ -78,6 +78,10 @@ bool alias_parameters_are_global(const struct nvm_function *f);
 /* The parts of an address; parts that are too long or not linear become base or variables. */
 struct alias_address alias_decompose(const struct nvm_function *f, struct nvm_value pointer);
 
+/* Whether `bytes` bytes at the address are in a byval parameter of the kernel. *align: the known
+ * alignment there, in bytes. */
+bool alias_is_in_parameter(const struct nvm_function *f, const struct alias_address *a,
+                           uint64_t bytes, uint64_t *align);
 /* Whether i is an aligned load from within a byval parameter of the kernel, which is in the
  * constant bank and always dereferenceable. */
 bool alias_loads_parameter(const struct nvm_function *f, const struct nvm_inst *i);

@@ -249,19 +249,29 @@ uint32_t alias_offset_zeros(const struct nvm_function *f, const struct alias_add
   return least;
 }
 
-bool alias_loads_parameter(const struct nvm_function *f, const struct nvm_inst *i) {
-  if (i->op != OP_LOAD || !effects_is_plain_access(i) || !function_is_kernel(f)) return false;
-  struct alias_address a = alias_decompose(f, inst_operand(f, i, 0));
-  if (value_kind(a.base) != VALUE_ARG || a.term_count || a.offset < 0) return false;
+bool alias_is_in_parameter(const struct nvm_function *f, const struct alias_address *a,
+                           uint64_t bytes, uint64_t *align) {
+  if (!function_is_kernel(f) || value_kind(a->base) != VALUE_ARG || a->term_count || a->offset < 0)
+    return false;
   const struct nvm_module *m = f->module;
-  const struct nvm_attr *byval = function_parameter_attribute(f, value_index(a.base), ATTR_BYVAL),
-                        *align = function_parameter_attribute(f, value_index(a.base), ATTR_ALIGN);
+  uint32_t k = value_index(a->base);
+  const struct nvm_attr *byval = function_parameter_attribute(f, k, ATTR_BYVAL),
+                        *written = function_parameter_attribute(f, k, ATTR_ALIGN);
   if (!byval || !byval->type.index) return false;
   uint64_t size = layout_alloc_size(&m->layout, &m->types, byval->type),
-           bytes = layout_store_size(&m->layout, &m->types, i->type), offset = (uint64_t)a.offset;
-  uint32_t has = align ? attr_align_bytes(align)
-                       : layout_written_align(&m->layout, &m->types, byval->type, 0),
-           wants = layout_written_align(&m->layout, &m->types, i->type,
-                                        memory_access_unpack(i->aux).align_log2);
-  return bytes <= size && offset <= size - bytes && has % wants == 0 && offset % wants == 0;
+           offset = (uint64_t)a->offset;
+  *align = written ? attr_align_bytes(written)
+                   : layout_written_align(&m->layout, &m->types, byval->type, 0);
+  while (offset % *align) *align /= 2;
+  return bytes <= size && offset <= size - bytes;
+}
+
+bool alias_loads_parameter(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (i->op != OP_LOAD || !effects_is_plain_access(i)) return false;
+  const struct nvm_module *m = f->module;
+  struct alias_address a = alias_decompose(f, inst_operand(f, i, 0));
+  uint64_t align, wants = layout_written_align(&m->layout, &m->types, i->type,
+                                               memory_access_unpack(i->aux).align_log2);
+  return alias_is_in_parameter(f, &a, layout_store_size(&m->layout, &m->types, i->type), &align) &&
+         align % wants == 0;
 }

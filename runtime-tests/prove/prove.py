@@ -452,12 +452,12 @@ def lever(n, e, level=0):
     return own_weight(n, e) * level + sum(lever(a, e, level + 1) for a in n.args)
 
 
-def weight(n, e):
+def weight(n, e, made):
     """The pattern: what is removed (the root and what only it uses); the result: what is made, which an op on
     constants is not."""
-    if n.kind != "op" or all(literal_of(a) is not None for a in n.args):
+    if n.kind != "op" or made and all(literal_of(a) is not None for a in n.args):
         return 0
-    return own_weight(n, e) + sum(weight(a, e) for a in n.args if a.type is not None or a.once)
+    return own_weight(n, e) + sum(weight(a, e, made) for a in n.args if a.type is not None or a.once)
 
 
 def depth(n, rule, level=0):
@@ -468,7 +468,7 @@ def depth(n, rule, level=0):
 
 
 def falls(rule, e):
-    before, after = weight(rule.pattern, e), weight(rule.result, e)
+    before, after = weight(rule.pattern, e, False), weight(rule.result, e, True)
     if after != before:
         return after < before
     before, after = depth(rule.pattern, rule), depth(rule.result, rule)
