@@ -3,11 +3,14 @@
  *   bytes that are extended alike       the vector is extended, so that the load extends (select.c)
  *   lanes cast alike to a type of as    a vector of that type is loaded, in registers of its class
  *   many bits
+ *   an integer that is only stored,     a vector of the bytes or words that the two accesses can
+ *   where neither address is aligned    have, which are not put together and taken apart again
  *
  * A reader of a lane is counted at its load if nothing else reads the lane; where all readers of a
  * load are alike, they become lanes of the changed vector. */
 #include "codegen/memory.h"
 #include "codegen/stage.h"
+#include "analysis/effects.h"
 #include "ir/build.h"
 
 /* By load: its first reader, how many are alike, and what they read instead if all are. By reader:
@@ -104,6 +107,27 @@ static void read_changed(const struct readers *of, struct nvm_function *f,
   inst_remove(f, (struct nvm_inst_id){value_index(lane)});
 }
 
+/* The alignment in bytes that a plain access of an integer states; 0 for other accesses. */
+static uint32_t stated_align(const struct nvm_function *f, const struct nvm_inst *i,
+                             struct nvm_type type) {
+  const struct nvm_module *m = f->module;
+  if (!type_is_int(&m->types, type) || !effects_is_plain_access(i)) return 0;
+  return layout_written_align(&m->layout, &m->types, type, memory_access_unpack(i->aux).align_log2);
+}
+
+/* If i stores an integer that is loaded for it, and both accesses are narrower than it. */
+static void copy_in_units(struct nvm_function *f, const struct nvm_inst *i) {
+  struct type_table *t = &f->module->types;
+  struct nvm_value v = i->op == OP_STORE ? inst_operand(f, i, 0) : VALUE_NULL;
+  const struct nvm_inst *load = value_inst_of(f, v, OP_LOAD);
+  if (!load || f->uses.data[value_index(v)] != 1) return;
+  uint32_t from = stated_align(f, load, load->type), to = stated_align(f, i, load->type),
+           unit = from < to ? from : to, bits = type_scalar_bits(t, load->type);
+  if ((unit != 1 && unit != 4) || bits <= unit * 8 || bits > 64 || (bits & (bits - 1))) return;
+  function_inst(f, value_inst_id(v))->type =
+      type_vector(t, type_int(t, unit * 8), bits / (unit * 8));
+}
+
 bool loaded_lanes_change(struct nvm_function *f, struct arena *arena) {
   uint32_t count = f->insts.count;
   struct readers *of = arena_alloc(arena, count * sizeof *of);
@@ -114,5 +138,7 @@ bool loaded_lanes_change(struct nvm_function *f, struct arena *arena) {
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i)
       if (i.index < count) read_changed(of, f, i);
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) copy_in_units(f, function_inst(f, i));
   return !module_out_of_memory(f->module);
 }

@@ -10,7 +10,8 @@ enum nvm_status function_lower(struct lower *l, struct nvm_function *f);
 /* Replaces operands that are, or contain, constant expressions by instructions, and atomic accesses
  * of vectors by those of integers; if it optimizes, a remainder by its quotient. */
 bool legalize_function(struct nvm_function *f, bool optimizes);
-/* Loads vectors in the form that all readers of their lanes want. False when out of memory. */
+/* Loads vectors in the form that all readers of their lanes want, and what is copied from and to
+ * unaligned addresses as vectors. False when out of memory. */
 bool loaded_lanes_change(struct nvm_function *f, struct arena *arena);
 /* Replaces the target of an alias of an alias by the final target; once for the module. */
 void legalize_aliases(struct nvm_module *m);

@@ -1,15 +1,17 @@
-/* globalopt: marks variables that are never written as constant.
+/* globalopt: marks variables that are never written as constant, and removes stores to shared
+ * variables that are never read.
  *
  * Purpose:   `static __device__` and `__constant__` tables without const, as in libdevice's sines
  *            and in hashes: loads with known indices become their values, others from global memory
- *            ld.global.nc.
+ *            ld.global.nc. Generated kernels fill shared arrays that only some of them read.
  * Algorithm: a local variable with an initializer, which nothing but the module can reach, is
  *            constant if each use of its address, through getelementptr and casts, reads or
- *            compares.
+ *            compares. A shared one is unread if each use writes or compares.
  * Requires:  nothing; finds more after inlining.
- * Preserves: all functions.
+ * Preserves: the control flow.
  * Cost:      linear in constants and operands; nothing more in modules without such variables.
- * Omits:     addresses that pass a phi, a select or a call; variables written once; unread ones.
+ * Omits:     addresses that pass a phi, a select or a call; variables written once; unread ones in
+ *            global memory, which a debugger or the host may read.
  * Tests:     check/opt/globalopt*.nvir. */
 #include <string.h>
 
@@ -17,21 +19,28 @@
 #include "ir/intrinsic.h"
 #include "opt/passes.h"
 
+/* How the module uses a variable; USES_OTHERWISE also of one that is no candidate. */
+enum { USES_READ = 1, USES_WRITE = 2, USES_OTHERWISE = 4 };
+
 struct address_roots {
   struct nvm_module *m;
   struct nvm_value *of_constant; /* the variable that it is an address in; none: in no variable */
   struct nvm_value *of_inst;     /* the same, in the current function, if is_known */
   bool *is_known;
-  bool *escapes; /* by variable: no candidate, or its address escapes */
+  uint8_t *uses; /* by variable: USES_ bits */
   bool is_odd;   /* a constant is older than its operands */
 };
 
+static bool is_shared(const struct nvm_global *g) { return g->address_space == 3; }
+
+/* Whether it can be found to be constant or, if it is shared, unread. */
 static bool is_candidate(const struct nvm_module *m, const struct nvm_global *g) {
+  bool initialized = !value_is_none(g->initializer) &&
+                     !const_is_undef_or_poison(m, g->initializer) && !g->externally_initialized;
   bool reachable = g->address_space == 0 || g->address_space == 1 || g->address_space == 4;
   return !g->is_constant && symbol_is_local(&g->symbol) && !g->is_alias && !g->is_ifunc &&
-         reachable && !g->externally_initialized && !g->symbol.declared_only &&
-         !g->symbol.thread_local && !value_is_none(g->initializer) &&
-         !const_is_undef_or_poison(m, g->initializer);
+         !g->symbol.declared_only && !g->symbol.thread_local &&
+         (is_shared(g) || (reachable && initialized));
 }
 
 /* Whether the result of op points into the same object as its first operand. */
@@ -44,8 +53,12 @@ static struct nvm_value root_of_constant(const struct address_roots *r, struct n
   return value_kind(v) == VALUE_CONST ? r->of_constant[value_index(v)] : VALUE_NULL;
 }
 
+static void mark_used(struct address_roots *r, struct nvm_value root, uint8_t how) {
+  if (value_kind(root) == VALUE_GLOBAL) r->uses[value_index(root)] |= how;
+}
+
 static void mark_escaped(struct address_roots *r, struct nvm_value root) {
-  if (value_kind(root) == VALUE_GLOBAL) r->escapes[value_index(root)] = true;
+  mark_used(r, root, USES_OTHERWISE);
 }
 
 /* Operands of a constant are older than it. */
@@ -94,22 +107,39 @@ static struct nvm_value root_of(struct address_roots *r, const struct nvm_functi
   return root;
 }
 
-static bool only_reads(const struct nvm_function *f, const struct nvm_inst *i, uint32_t operand) {
+static bool is_volatile_call(const struct nvm_function *f, const struct nvm_inst *i) {
+  nvm_u128 flag;
+  return !const_is_int(f->module, inst_operand(f, i, i->operand_count - 2), &flag) || flag;
+}
+
+/* What a call does with a variable at operand k: USES_ bits. */
+static uint8_t use_by_call(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
+  uint8_t writes = k == 0 ? USES_WRITE : USES_OTHERWISE;
+  switch (call_intrinsic(f, i)) {
+    case INTRINSIC_memset:
+    case INTRINSIC_memset_inline: return is_volatile_call(f, i) ? USES_OTHERWISE : writes;
+    case INTRINSIC_memcpy:
+    case INTRINSIC_memcpy_inline:
+    case INTRINSIC_memmove:
+      if (k == 1) return USES_READ;
+      return is_volatile_call(f, i) ? USES_OTHERWISE : writes;
+    case INTRINSIC_nvvm_ldg_global_i:
+    case INTRINSIC_nvvm_ldg_global_f:
+    case INTRINSIC_nvvm_ldg_global_p: return k == 0 ? USES_READ : USES_OTHERWISE;
+    default: return USES_OTHERWISE;
+  }
+}
+
+/* What i does with a variable whose address is its operand k: USES_ bits, none if it compares it or
+ * makes another address. */
+static uint8_t use_of(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
   switch (i->op) {
-    case OP_LOAD: return effects_is_plain_access(i);
+    case OP_LOAD: return effects_is_plain_access(i) ? USES_READ : USES_OTHERWISE;
+    case OP_STORE: return k == 1 && effects_is_plain_access(i) ? USES_WRITE : USES_OTHERWISE;
     case OP_ICMP:
-    case OP_DBG_RECORD: return true;
-    case OP_CALL:
-      switch (call_intrinsic(f, i)) {
-        case INTRINSIC_memcpy:
-        case INTRINSIC_memcpy_inline:
-        case INTRINSIC_memmove: return operand == 1;
-        case INTRINSIC_nvvm_ldg_global_i:
-        case INTRINSIC_nvvm_ldg_global_f:
-        case INTRINSIC_nvvm_ldg_global_p: return operand == 0;
-        default: return false;
-      }
-    default: return operand == 0 && follows(i->op, &f->module->types, i->type);
+    case OP_DBG_RECORD: return 0;
+    case OP_CALL: return use_by_call(f, i, k);
+    default: return k == 0 && follows(i->op, &f->module->types, i->type) ? 0 : USES_OTHERWISE;
   }
 }
 
@@ -121,8 +151,10 @@ static void visit_function(struct address_roots *r, const struct nvm_function *f
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, id) {
       const struct nvm_inst *i = function_inst(f, id);
-      for (uint32_t k = 0; k < i->operand_count; k++)
-        if (!only_reads(f, i, k)) mark_escaped(r, root_of(r, f, inst_operand(f, i, k)));
+      for (uint32_t k = 0; k < i->operand_count; k++) {
+        uint8_t how = use_of(f, i, k);
+        if (how) mark_used(r, root_of(r, f, inst_operand(f, i, k)), how);
+      }
     }
 }
 
@@ -162,23 +194,61 @@ static bool allocate_roots(struct address_roots *r, struct arena *arena) {
   return r->of_constant && r->of_inst && r->is_known;
 }
 
+static bool is_unread(const struct address_roots *r, struct nvm_value root) {
+  uint32_t n = value_index(root);
+  return value_kind(root) == VALUE_GLOBAL && is_shared(&r->m->globals.data[n]) &&
+         r->uses[n] == USES_WRITE;
+}
+
+/* Removes what writes to unread variables. */
+static void remove_writes(struct address_roots *r, struct nvm_function *f) {
+  memset(r->is_known, 0, f->insts.count * sizeof *r->is_known);
+  FOR_EACH_BLOCK (f, b)
+    for (struct nvm_inst_id id = function_block(f, b)->first, next; !inst_is_none(id); id = next) {
+      const struct nvm_inst *i = function_inst(f, id);
+      next = i->next;
+      if (i->op != OP_STORE && i->op != OP_CALL) continue;
+      uint32_t k = i->op == OP_STORE;
+      if (use_of(f, i, k) != USES_WRITE || !is_unread(r, root_of(r, f, inst_operand(f, i, k))))
+        continue;
+      inst_remove(f, id);
+    }
+}
+
+/* Returns the number of unread variables. */
+static uint32_t remove_all_writes(struct address_roots *r) {
+  const struct nvm_module *m = r->m;
+  uint32_t unread = 0;
+  for (uint32_t n = 1; n < m->globals.count; n++)
+    unread += is_unread(r, value_make(VALUE_GLOBAL, n));
+  for (uint32_t n = 1; n < m->functions.count && unread; n++)
+    if (!function_is_declaration(m->functions.data[n])) remove_writes(r, m->functions.data[n]);
+  return unread;
+}
+
 enum nvm_status globalopt_run(struct nvm_module *m, struct pass_env *env, bool *changed) {
   struct address_roots r = {.m = m};
   bool any = false;
-  r.escapes = arena_alloc(env->arena, m->globals.count * sizeof *r.escapes);
-  if (!r.escapes) return NVM_OUT_OF_MEMORY;
+  r.uses = arena_alloc(env->arena, m->globals.count * sizeof *r.uses);
+  if (!r.uses) return NVM_OUT_OF_MEMORY;
   for (uint32_t n = 1; n < m->globals.count; n++) {
-    r.escapes[n] = !is_candidate(m, &m->globals.data[n]);
-    any |= !r.escapes[n];
+    bool candidate = is_candidate(m, &m->globals.data[n]);
+    if (!candidate) r.uses[n] = USES_OTHERWISE;
+    any |= candidate;
   }
   if (!any) return NVM_OK;
   if (!allocate_roots(&r, env->arena)) return NVM_OUT_OF_MEMORY;
   visit_module(&r);
-  for (uint32_t n = 1; n < m->globals.count && !r.is_odd; n++) {
-    if (r.escapes[n]) continue;
-    m->globals.data[n].is_constant = true;
+  if (r.is_odd) return NVM_OK;
+  for (uint32_t n = 1; n < m->globals.count; n++) {
+    struct nvm_global *g = &m->globals.data[n];
+    if (is_shared(g) || (r.uses[n] & (USES_WRITE | USES_OTHERWISE))) continue;
+    g->is_constant = true;
     ++*env->statistic;
     *changed = true;
   }
+  uint32_t unread = remove_all_writes(&r);
+  *env->statistic += unread;
+  *changed |= unread != 0;
   return NVM_OK;
 }
