@@ -4,7 +4,7 @@
  * Values are copied into registers of these classes before the text and out of them after it. An
  * output has a register of its own, except in texts of one instruction (asm_is_single), so early
  * clobbers need no special case. If the text can be parsed as PTX, the checker and the simulator
- * see its instructions; else it is copied. An input that it writes, against the rules, is a copy of
+ * see its instructions, and constants become literals; else it is copied. An input that it writes, against the rules, is a copy of
  * the value, as LLVM and nvcc make it. */
 #include "codegen/inst.h"
 #include "codegen/number.h"
@@ -381,6 +381,75 @@ static bool rename_written_inputs(struct asm_call *c, uint32_t first,
   return any;
 }
 
+/* Whether the integer operands of op may be literals where the form allows one. */
+static bool takes_literals(enum ptx_op op) {
+  switch (op) {
+    case PTX_ADD:
+    case PTX_SUB:
+    case PTX_MUL:
+    case PTX_MAD:
+    case PTX_AND:
+    case PTX_OR:
+    case PTX_XOR:
+    case PTX_SHL:
+    case PTX_SHR:
+    case PTX_SHF:
+    case PTX_BFE:
+    case PTX_BFI:
+    case PTX_LOP3:
+    case PTX_PRMT:
+    case PTX_SHFL: return true;
+    default: return false;
+  }
+}
+
+/* Whether operand k of the form has an integer type. */
+static bool is_integer_operand(const struct lower *l, const struct ptx_entry *e,
+                               const struct ptx_form *form, uint32_t k) {
+  bool wide;
+  uint16_t type = ptx_shape_type(l->pf, e, &ptx_form_shapes(form)[k], &wide);
+  char kind = ptx_mod_row(type)->kind;
+  return kind == 'b' || kind == 'u' || kind == 's';
+}
+
+/* Whether the operand is the register of an input that is a constant integer of its size. */
+static bool is_constant_input(const struct asm_call *c, const struct ptx_operand *o,
+                              int64_t *number) {
+  uint32_t argument = 0;
+  for (uint32_t n = 0; n < c->count && o->kind == PTX_OPERAND_REG; n++) {
+    const struct asm_constraint *q = &c->constraints.of[n];
+    if (q->output && !q->indirect) continue;
+    struct nvm_value v = inst_operand(c->l->f, c->inst, argument++);
+    nvm_u128 bits;
+    if (q->output || q->is_tied || c->operands[n].operand.kind != PTX_OPERAND_REG ||
+        c->operands[n].operand.reg.bits != o->reg.bits || !const_is_int(c->l->module, v, &bits) ||
+        type_scalar_bits(&c->l->module->types, value_type(c->l->f, v)) !=
+            class_bits(ptx_reg_class(o->reg)))
+      continue;
+    *number = (int64_t)const_int_signed(c->l->module, v);
+    return true;
+  }
+  return false;
+}
+
+/* Literals in place of registers that hold a constant, which often has no other reader. */
+static void use_literals(struct asm_call *c, const struct ptx_entry *e) {
+  struct ptx_function *pf = c->l->pf;
+  struct ptx_need need;
+  const struct ptx_form *form = e->kind == PTX_INST && takes_literals((enum ptx_op)e->op)
+                                    ? ptx_find_form(pf, e, &need)
+                                    : NULL;
+  uint32_t end =
+      form && form->shape_count < e->operand_count ? form->shape_count : e->operand_count;
+  for (uint32_t k = form ? form->dest_count : end; k < end; k++) {
+    struct ptx_operand *o = &pf->operands.data[e->first_operand + k], before = *o;
+    int64_t number;
+    if (!is_constant_input(c, o, &number) || !is_integer_operand(c->l, e, form, k)) continue;
+    *o = ptx_i(number);
+    if (!ptx_find_form(pf, e, &need)) *o = before;
+  }
+}
+
 static bool parse_text(struct asm_call *c, struct nvm_text text, struct ptx_operand *operands,
                        struct ptx_parse_error *error) {
   struct lower *l = c->l;
@@ -404,7 +473,10 @@ static void emit_text(struct asm_call *c, struct nvm_text text) {
   struct ptx_parse_error error;
   uint32_t first = l->pf->entries.count;
   if (parse_text(c, text, operands, &error)) {
-    for (; first < l->pf->entries.count; first++) l->pf->entries.data[first].is_inline = true;
+    for (; first < l->pf->entries.count; first++) {
+      l->pf->entries.data[first].is_inline = true;
+      use_literals(c, &l->pf->entries.data[first]);
+    }
     return;
   }
   if (error.line && !error.is_fragment) warn_unknown(l, &error);

@@ -188,17 +188,28 @@ static bool can_skip(struct lower *l, struct nvm_block b) {
   return dominance_predecessor_count(&l->dominance, b) == 1 && !only_jumps(l, to);
 }
 
+/* Whether the block before b in the layout ends with a jump over b to its target. */
+static bool is_jumped_over(struct lower *l, struct nvm_block before, struct nvm_block to) {
+  const struct nvm_inst *last = function_inst(l->f, function_block(l->f, before)->last);
+  return last->op == OP_BR && block_successor(l->f, before, 0).index == to.index &&
+         !only_copies(l, before);
+}
+
 /* Whether the copies of b can become those of an edge of the branch before it, which saves the jump
- * to a target that is not next. The edge into b then makes no copies of its own. */
-static bool can_merge(struct lower *l, struct nvm_block b, struct nvm_block next) {
+ * to a target that is not next, or that of the other arm, which makes one copy for nothing. The
+ * edge into b then makes no copies of its own. */
+static bool can_merge(struct lower *l, struct nvm_block before, struct nvm_block b,
+                      struct nvm_block next) {
   if (dominance_predecessor_count(&l->dominance, b) != 1 || !only_copies(l, b)) return false;
   struct nvm_block from = dominance_first_predecessor(&l->dominance, b),
                    to = block_successor(l->f, b, 0);
   if (function_inst(l->f, function_block(l->f, from)->last)->op != OP_CONDBR) return false;
   if (phi_edge_copies(l, from, b) != 0) return false;
   bool goes_back = l->block_rank[to.index] <= l->block_rank[from.index];
-  return l->block_labels[to.index] != l->block_labels[next.index] &&
-         branch_copies_early(phi_edge_copies(l, b, to), goes_back);
+  uint32_t copies = phi_edge_copies(l, b, to);
+  if (l->block_labels[to.index] == l->block_labels[next.index])
+    return copies == 1 && is_jumped_over(l, before, to);
+  return branch_copies_early(copies, goes_back);
 }
 
 /* Backwards, so that the label of a target is final. */
@@ -211,7 +222,7 @@ void placement_skip_jumps(struct lower *l) {
     if (kept < l->layout_count) next = l->layout[kept];
     if (k != 0 && can_skip(l, b))
       l->block_labels[b.index] = l->block_labels[block_successor(l->f, b, 0).index];
-    else if (k != 0 && can_merge(l, b, next)) l->merged[b.index] = true;
+    else if (k != 0 && can_merge(l, l->layout[k - 1], b, next)) l->merged[b.index] = true;
     else l->layout[--kept] = b;
   }
   l->layout += kept;
