@@ -4,8 +4,8 @@
  * Values are copied into registers of these classes before the text and out of them after it. An
  * output has a register of its own, except in texts of one instruction (asm_is_single), so early
  * clobbers need no special case. If the text can be parsed as PTX, the checker and the simulator
- * see its instructions, and constants become literals; else it is copied. An input that it writes, against the rules, is a copy of
- * the value, as LLVM and nvcc make it. */
+ * see its instructions, and constants become literals; else it is copied. An input that it writes,
+ * against the rules, is a copy of the value, as LLVM and nvcc make it. */
 #include "codegen/inst.h"
 #include "codegen/number.h"
 #include "codegen/report.h"

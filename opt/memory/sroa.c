@@ -17,12 +17,13 @@
  *                parts      | float |  i32  |      i64      |
  *
  *            A part has the type of its accesses; accesses of other types are cast. Elements of a
- *            vector are extracted and inserted, bytes of an integer are shifted and masked, also
- *            those of a copy that ends within it. Other parts stay in memory, each as a variable. Bytes that are only copied have their
- *            declared type; parts that are never read are dropped. First, sroa_accesses.c splits
- *            loads and stores of structs and loads of one of two variables. The pass repeats until
- *            nothing changes: of two variables that are copied to each other, the one with
- *            accesses is split first, so that its parts determine the types of the other one.
+ *            vector are extracted and inserted. Bytes of an integer are shifted and masked, also
+ *            those of a copy that ends within it. Other parts stay in memory, each as a variable.
+ *            Bytes that are only copied have their declared type; parts that are never read are
+ *            dropped. First, sroa_accesses.c splits loads and stores of structs and loads of one
+ *            of two variables. The pass repeats until nothing changes: of two variables that are
+ *            copied to each other, the one with accesses is split first, so that its parts
+ *            determine the types of the other one.
  * Requires:  nothing; mem2reg promotes the parts.
  * Preserves: the control flow.
  * Cost:      n log n in the uses, times the parts of a variable, each round; variables of more

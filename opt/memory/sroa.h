@@ -1,5 +1,6 @@
-/* Shared by the files of sroa: sroa.c splits variables, sroa_parts.c finds their
- * parts, sroa_candidates.c selects them, sroa_accesses.c splits accesses of structs and of selected variables. */
+/* Shared by the files of sroa: sroa.c splits variables, sroa_parts.c finds their parts,
+ * sroa_candidates.c selects them, sroa_accesses.c splits accesses of structs and of selected
+ * variables. */
 #ifndef NVM_OPT_SROA_H
 #define NVM_OPT_SROA_H
 
@@ -99,8 +100,6 @@ bool sroa_split_accesses(struct splitter *s, struct sroa_found found);
 bool sroa_find_parts(struct splitter *s, uint32_t size);
 /* Sets form, type, `read` and `touched` of a part. */
 void sroa_choose_form(struct splitter *s, struct part *p);
-/* Whether values of the type have no padding bits and can be cast to other such types. */
-bool sroa_is_castable(const struct splitter *s, struct nvm_type t);
 
 /* Whether an address points to an alloca of this function. */
 bool sroa_is_in_variable(const struct splitter *s, struct nvm_value address);

@@ -3,7 +3,8 @@
 
 #include "opt/memory/sroa.h"
 
-bool sroa_is_castable(const struct splitter *s, struct nvm_type t) {
+/* Whether values of the type have no padding bits and can be cast to other such types. */
+static bool is_castable(const struct splitter *s, struct nvm_type t) {
   const struct type_table *types = &s->m->types;
   if (type_is_ptr(types, t)) return true;
   struct nvm_type scalar = type_scalar(types, t);
@@ -33,7 +34,7 @@ static struct nvm_type declared_type(const struct splitter *s, uint64_t offset) 
       offset %= layout_alloc_size(&s->m->layout, t, info->element);
       type = info->element;
     } else {
-      return offset == 0 && sroa_is_castable(s, type) ? type : TYPE_NONE;
+      return offset == 0 && is_castable(s, type) ? type : TYPE_NONE;
     }
   }
 }
@@ -91,7 +92,7 @@ static struct nvm_type whole_type(struct splitter *s, const struct part *p, bool
     else if (!type_equal(type, c->type)) mixed = true;
     if (prefer_vector && vector && !type_is_vector(&s->m->types, type)) type = c->type;
     pointer |= type_is_ptr(&s->m->types, c->type);
-    if (mixed && (!sroa_is_castable(s, c->type) || !sroa_is_castable(s, type))) return TYPE_NONE;
+    if (mixed && (!is_castable(s, c->type) || !is_castable(s, type))) return TYPE_NONE;
   }
   if (mixed && pointer && !prefer_vector) return type_int(&s->m->types, (p->end - p->begin) * 8);
   return type;
@@ -99,15 +100,14 @@ static struct nvm_type whole_type(struct splitter *s, const struct part *p, bool
 
 /* Whether all other accesses are of single elements of the vector. */
 static bool fits_vector(const struct splitter *s, const struct part *p, struct nvm_type vector) {
-  if (!type_is_vector(&s->m->types, vector) || !sroa_is_castable(s, vector)) return false;
+  if (!type_is_vector(&s->m->types, vector) || !is_castable(s, vector)) return false;
   uint32_t element = (uint32_t)sroa_size(s, type_element(&s->m->types, vector, 0));
   for (uint32_t k = 0; k < s->slices.count; k++) {
     const struct slice *c = &s->slices.data[k];
     if (c->begin >= p->end) break;
     if (!slice_is_uncut(c) || !slice_overlaps(c, p) || (c->begin == p->begin && c->end == p->end))
       continue;
-    if (c->end - c->begin != element || (c->begin - p->begin) % element ||
-        !sroa_is_castable(s, c->type))
+    if (c->end - c->begin != element || (c->begin - p->begin) % element || !is_castable(s, c->type))
       return false;
   }
   return true;
@@ -118,7 +118,7 @@ static bool fits_integer(const struct splitter *s, const struct part *p) {
   if (bytes > 8 || (bytes & (bytes - 1))) return false;
   for (uint32_t k = 0; k < s->slices.count && s->slices.data[k].begin < p->end; k++)
     if (slice_is_uncut(&s->slices.data[k]) && slice_overlaps(&s->slices.data[k], p) &&
-        !sroa_is_castable(s, s->slices.data[k].type))
+        !is_castable(s, s->slices.data[k].type))
       return false;
   return true;
 }
@@ -146,7 +146,7 @@ void sroa_choose_form(struct splitter *s, struct part *p) {
   }
   struct nvm_type whole = p->type.index ? p->type : whole_type(s, p, partial);
   p->form = PART_MEMORY;
-  if (odd || (copied && whole.index && !sroa_is_castable(s, whole))) return;
+  if (odd || (copied && whole.index && !is_castable(s, whole))) return;
   p->type = whole;
   if (!partial && !cut && whole.index) {
     p->form = PART_SCALAR;
