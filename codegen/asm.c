@@ -474,8 +474,9 @@ static void emit_text(struct asm_call *c, struct nvm_text text) {
   uint32_t first = l->pf->entries.count;
   if (parse_text(c, text, operands, &error)) {
     for (; first < l->pf->entries.count; first++) {
-      l->pf->entries.data[first].is_inline = true;
-      use_literals(c, &l->pf->entries.data[first]);
+      struct ptx_entry *e = &l->pf->entries.data[first];
+      e->is_inline = e->kind != PTX_INST || (c->assembly->flags & CONST_ASM_SIDEEFFECT);
+      use_literals(c, e);
     }
     return;
   }

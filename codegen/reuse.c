@@ -16,7 +16,7 @@
  * a copy on one edge alone may write. So the definition dominates all reads, and the register
  * of an earlier instruction of the stretch can serve all of them. Values that are read from
  * other registers count only until the next write of one of them.
- * Instructions of inline assembly stay, whether volatile or not.
+ * Instructions of inline assembly with side effects stay.
  *
  * A copy to a register of several definitions goes if it alone reads what it copies and that can be
  * written there directly.
