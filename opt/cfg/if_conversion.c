@@ -1,6 +1,8 @@
 /* If-conversion, a part of simplifycfg: branches become selects.
  *
  *   sink          both arms end with a store to one address      → one store after the join
+ *   load          a load after the join of &variable or p        → a load in each arm, so that the
+ *                                                                  variable can be a register
  *   select        arms of few cheap instructions with a join     → both executed, with selects
  *   short-circuit a second condition after the first, and one
  *                 target for both where they fail                → one branch on both
@@ -91,6 +93,94 @@ static bool sink_stores(struct simplifier *s, const struct diamond *m) {
     inst_remove(f, k);
     s->changed = true;
   }
+}
+
+/* Whether the load, of that address, is within a variable of the frame. */
+static bool loads_variable(const struct nvm_function *f, const struct nvm_inst *load,
+                           struct nvm_value address) {
+  struct nvm_layout *layout = &f->module->layout;
+  const struct type_table *t = &f->module->types;
+  const struct nvm_inst *i = value_inst_of(f, address, OP_ALLOCA);
+  return i && layout_store_size(layout, t, load->type) <= alloca_bytes(f, i) &&
+         layout_written_align(layout, t, load->type, memory_access_unpack(load->aux).align_log2) <=
+             alloca_align(f, i);
+}
+
+/* The plain load that is the only user of a phi, in its block, and reached whenever that is, with
+ * memory as it was at the end of the arms; {0}: there is none. */
+static struct nvm_inst_id load_of_phi(const struct nvm_function *f, struct nvm_block join,
+                                      struct nvm_inst_id phi) {
+  if (f->uses.data[phi.index] != 1) return (struct nvm_inst_id){0};
+  FOR_EACH_INST (f, join, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (inst->op == OP_PHI || effects_is_debug(f, inst)) continue;
+    if (inst->op == OP_LOAD && value_equal(inst_operand(f, inst, 0), value_of_inst(phi)))
+      return effects_is_plain_access(inst) ? i : (struct nvm_inst_id){0};
+    if (!effects_is_pure(f, inst) && !(inst->op == OP_LOAD && effects_is_plain_access(inst))) break;
+  }
+  return (struct nvm_inst_id){0};
+}
+
+/* Whether one arm gives the phi the address of a variable. That of an arm that is the branch itself
+ * is loaded whichever way the branch goes, and must be one. */
+static bool may_load_in_arms(const struct nvm_function *f, const struct diamond *m,
+                             const struct nvm_inst *phi, const struct nvm_inst *load) {
+  bool any = false;
+  for (int w = 0; w < 2; w++) {
+    struct nvm_value v = inst_operand(f, phi, simplifycfg_phi_entry(f, phi, m->arms[w]));
+    bool variable = loads_variable(f, load, v);
+    if (!variable && m->arms[w].index == m->b.index) return false;
+    any |= variable;
+  }
+  return any;
+}
+
+static struct nvm_value forget(void *removed, struct nvm_value v) {
+  return value_equal(v, value_of_inst(*(struct nvm_inst_id *)removed)) ? VALUE_NULL : v;
+}
+
+/* Loads at the end of each arm what the phi of addresses has there; the load becomes a phi. */
+static bool load_in_arms(struct nvm_function *f, const struct diamond *m, struct nvm_inst_id phi,
+                         struct nvm_inst_id load) {
+  struct nvm_value entries[4];
+  for (uint32_t w = 0; w < 2; w++) {
+    uint32_t k = simplifycfg_phi_entry(f, function_inst(f, phi), m->arms[w]);
+    struct builder at = builder_located(builder_before(f, block_terminator(f, m->arms[w])), load);
+    entries[2 * w] = builder_load(&at, function_inst(f, load)->type, inst_operand_at(f, phi, k),
+                                  function_inst(f, load)->aux);
+    entries[2 * w + 1] = value_of_block(m->arms[w]);
+    if (value_is_none(entries[2 * w])) return false;
+    effects_copy_access_metadata(f, value_inst_id(entries[2 * w]), load, true);
+  }
+  struct nvm_inst *i = function_inst(f, load);
+  i->op = OP_PHI;
+  i->flags = 0;
+  i->aux = 0;
+  f->attachments.data[load.index] = 0;
+  inst_set_operand(f, load, 0, entries[0]);
+  for (int k = 1; k < 4; k++)
+    if (!inst_add_operand(f, load, entries[k])) return false;
+  inst_unlink(f, load);
+  inst_insert_before(f, load, phi);
+  rewrite_all_metadata(f, forget, &phi);
+  inst_remove(f, phi);
+  return true;
+}
+
+static bool load_all_in_arms(struct simplifier *s, const struct diamond *m) {
+  struct nvm_function *f = s->f;
+  if (s->predecessors[m->join.index] != 2) return true;
+  for (struct nvm_inst_id i = function_block(f, m->join)->first, next;
+       function_inst(f, i)->op == OP_PHI; i = next) {
+    next = function_inst(f, i)->next;
+    if (!type_is_ptr(&f->module->types, function_inst(f, i)->type)) continue;
+    struct nvm_inst_id load = load_of_phi(f, m->join, i);
+    if (inst_is_none(load) || !may_load_in_arms(f, m, function_inst(f, i), function_inst(f, load)))
+      continue;
+    if (!load_in_arms(f, m, i, load)) return false;
+    s->changed = true;
+  }
+  return true;
 }
 
 /* In 32-bit instructions, roughly; above MAX_SPECULATED: must not be speculated. */
@@ -247,7 +337,7 @@ static bool form_all_selects(struct simplifier *s) {
     struct diamond m;
     next = function_block(s->f, b)->next;
     if (!find_diamond(s, b, &m)) continue;
-    if (!sink_stores(s, &m)) return false;
+    if (!sink_stores(s, &m) || !load_all_in_arms(s, &m)) return false;
     uint32_t cost = select_cost(s->f, &m);
     for (int w = 0; w < 2 && cost <= MAX_SPECULATED; w++)
       if (m.arms[w].index != b.index) cost += arm_cost(s->f, m.arms[w]);
