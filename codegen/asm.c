@@ -403,15 +403,6 @@ static bool takes_literals(enum ptx_op op) {
   }
 }
 
-/* Whether operand k of the form has an integer type. */
-static bool is_integer_operand(const struct lower *l, const struct ptx_entry *e,
-                               const struct ptx_form *form, uint32_t k) {
-  bool wide;
-  uint16_t type = ptx_shape_type(l->pf, e, &ptx_form_shapes(form)[k], &wide);
-  char kind = ptx_mod_row(type)->kind;
-  return kind == 'b' || kind == 'u' || kind == 's';
-}
-
 /* Whether the operand is the register of an input that is a constant integer of its size. */
 static bool is_constant_input(const struct asm_call *c, const struct ptx_operand *o,
                               int64_t *number) {
@@ -444,7 +435,7 @@ static void use_literals(struct asm_call *c, const struct ptx_entry *e) {
   for (uint32_t k = form ? form->dest_count : end; k < end; k++) {
     struct ptx_operand *o = &pf->operands.data[e->first_operand + k], before = *o;
     int64_t number;
-    if (!is_constant_input(c, o, &number) || !is_integer_operand(c->l, e, form, k)) continue;
+    if (!is_constant_input(c, o, &number)) continue;
     *o = ptx_i(number);
     if (!ptx_find_form(pf, e, &need)) *o = before;
   }

@@ -82,9 +82,10 @@ static bool reg_fits(const struct ptx_operand *o, unsigned classes) {
   return !o->negated || ptx_reg_class(o->reg) == PTX_PRED;
 }
 
-/* Whether a literal can have a type: integers any but floats, floats only floats and bits. */
+/* Whether a literal can have a type: integers any but floats and packed numbers, floats only floats
+ * and bits. ptxas takes no literal for a float of 16 bits. */
 static bool literal_fits(const struct ptx_operand *o, unsigned bits, char kind) {
-  if (o->kind == PTX_OPERAND_INT) return kind != 'f' || bits < 32;
+  if (o->kind == PTX_OPERAND_INT) return kind != 'f' && kind != 'x';
   return kind == 'f' || (kind == 'b' && bits >= 32);
 }
 

@@ -103,6 +103,8 @@ static void what_is_no_instruction(void **state) {
   assert_int_equal(need.operand, 2);
   assert_int_equal(fault_of(PTX_ADD, PTX_MODS(PTX_MOD_F32), PTX_OPS(f, r, ptx_i(1)), &need),
                    PTX_FAULT_OPERAND);
+  assert_int_equal(fault_of(PTX_ADD, PTX_MODS(PTX_MOD_F16X2), PTX_OPS(r, r, ptx_i(1)), &need),
+                   PTX_FAULT_OPERAND);
   assert_int_equal(fault_of(PTX_ADD, PTX_MODS(PTX_MOD_S32), PTX_OPS(ptx_i(1), r, r), &need),
                    PTX_FAULT_OPERAND);
   assert_int_equal(need.operand, 0);
