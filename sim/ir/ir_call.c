@@ -103,19 +103,22 @@ static void do_ptrmask(struct ir_decoder *d) {
   ir_emit(d, INST_PLAIN, ir_exec_eval, &op);
 }
 
-/* in: to, from, bytes; NULL: the operands. */
-static void emit_copy(struct ir_decoder *d, const struct ir_value *operands) {
-  struct inst *in =
-      ir_emit(d, INST_MEMORY, ir_memory_copy, &(struct ir_op){.in = operands, .count = 3});
+/* in: to, from, bytes; NULL: the operands. Alignments in bytes. */
+static void emit_copy(struct ir_decoder *d, const struct ir_value *operands, uint64_t to_align,
+                      uint64_t from_align) {
+  struct ir_op op = {.in = operands, .count = 3, .align = to_align, .aux = (uint32_t)from_align};
+  struct inst *in = ir_emit(d, INST_MEMORY, ir_memory_copy, &op);
   in->window = ir_value_window(d, 0);
   in->dest_bits = ir_value_window(d, 1);
 }
 
-static void do_copy(struct ir_decoder *d) { emit_copy(d, NULL); }
+static void do_copy(struct ir_decoder *d) {
+  emit_copy(d, NULL, call_copy_align(d->f, &d->i, 0), call_copy_align(d->f, &d->i, 1));
+}
 
 static void do_set(struct ir_decoder *d) {
-  ir_emit(d, INST_MEMORY, ir_memory_set, &(struct ir_op){.count = 3})->window =
-      ir_value_window(d, 0);
+  struct ir_op op = {.count = 3, .align = call_copy_align(d->f, &d->i, 0)};
+  ir_emit(d, INST_MEMORY, ir_memory_set, &op)->window = ir_value_window(d, 0);
 }
 
 static void do_load(struct ir_decoder *d) {
@@ -153,7 +156,7 @@ static void do_va_copy(struct ir_decoder *d) {
   in[0] = ir_value_operand(d, 0);
   in[1] = ir_value_operand(d, 1);
   in[2] = ir_value_number(d, TYPE_I64, 8);
-  emit_copy(d, in);
+  emit_copy(d, in, 1, 1);
 }
 
 static void do_reduce(struct ir_decoder *d) {

@@ -355,10 +355,10 @@ static bool block_target(struct warp *w, const struct inst *in, unsigned lane, u
     return false;
   if (*bytes == 0) return true;
   return address_of(w, &o->in[0], lane, &address) &&
-         memory_find(w, lane, address, in->window, *bytes, 1, true, to);
+         memory_find(w, lane, address, in->window, *bytes, o->align, true, to);
 }
 
-/* memcpy, memmove; in->dest_bits: the window of the source. */
+/* memcpy, memmove; in->dest_bits: the window of the source, aux: its alignment in bytes. */
 void ir_memory_copy(struct warp *w, const struct inst *in, uint32_t mask) {
   FOR_LANES(l, mask) {
     struct access to = {0}, from;
@@ -366,7 +366,7 @@ void ir_memory_copy(struct warp *w, const struct inst *in, uint32_t mask) {
     if (!block_target(w, in, l, &bytes, &to)) return;
     if (bytes == 0) continue;
     if (!address_of(w, &in->ir->in[1], l, &address) ||
-        !memory_find(w, l, address, in->dest_bits, bytes, 1, false, &from) ||
+        !memory_find(w, l, address, in->dest_bits, bytes, in->ir->aux, false, &from) ||
         !race_allows(w, l, in, &from, bytes, NULL) ||
         (has_races(w, &to) && !race_access(w, l, in, &to, bytes, RACE_WEAK, from.at)))
       return;
