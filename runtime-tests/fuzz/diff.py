@@ -16,11 +16,12 @@ by the vectorizer alone, told widths and interleave counts.
 With --host N also N modules of twenty single-thread functions (gen_functions.py) at -O0 and -O3, against the host
 code that clang makes of them, where it is installed (../peers/check_exec.py).
 A kernel that differs is kept as FOLDER/seed-N-kM.nvir with a test script, and reduced by `nvmini
-reduce`. Ends with a line `N kernels, N executions, N differ`; exit status 1 if some do.
+reduce`. Ends, also when it is interrupted, with a line `N kernels, N executions, N differ`; exit status 1 if some do.
 """
 import argparse
 import concurrent.futures
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -168,25 +169,31 @@ def main():
     known = levels(nvmini)
     per_module = LOOPS_PER_MODULE if options.serial else PER_MODULE
     modules = (options.count + per_module - 1) // per_module
-    executions = differ = 0
+    executions = differ = done = 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         seeds = range(options.seed, options.seed + modules)
-        for seed, (text, found, n) in zip(seeds, pool.map(lambda s: compare(nvmini, s, options, known, folder), seeds)):
-            executions += n
-            kept = set()
-            for kernel, way, a, b in found:
-                if kernel in kept:
-                    continue
-                kept.add(kernel)
-                path = keep(nvmini, seed, text, kernel, way, b, options.keep, not options.no_reduce)
-                print(f"seed {seed} {kernel}: {' '.join(way)}: {path}\n  expected {a[:200].strip()}\n  found    {b[:200].strip()}",
-                      flush=True)
-            differ += len(kept)
-            if sys.stderr.isatty():
-                print(f"\r{seed - options.seed + 1}/{modules} modules", end="", file=sys.stderr)
+        try:
+            for seed, (text, found, n) in zip(seeds, pool.map(lambda s: compare(nvmini, s, options, known, folder), seeds)):
+                executions += n
+                kept = set()
+                for kernel, way, a, b in found:
+                    if kernel in kept:
+                        continue
+                    kept.add(kernel)
+                    path = keep(nvmini, seed, text, kernel, way, b, options.keep, not options.no_reduce)
+                    print(f"seed {seed} {kernel}: {' '.join(way)}: {path}\n  expected {a[:200].strip()}\n  found    {b[:200].strip()}",
+                          flush=True)
+                differ += len(kept)
+                done += 1
+                if sys.stderr.isatty():
+                    print(f"\r{seed - options.seed + 1}/{modules} modules", end="", file=sys.stderr)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            print(f"stopped after {done} of {modules} modules")
     if options.host:
         differ += against_host(nvmini, options.seed + 1, options.host, options.keep)
-    print(f"{modules * per_module} kernels, {executions} executions, {differ} differ")
+    print(f"{done * per_module} kernels, {executions} executions, {differ} differ")
     return 1 if differ else 0
 
 
