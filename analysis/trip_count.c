@@ -99,7 +99,7 @@ static bool range_implies(uint32_t width, enum icmp_predicate known, int64_t c, 
                           enum icmp_predicate wanted, int64_t d) {
   if (width == 0) return false;
   if (known == ICMP_NE && wanted == ICMP_NE && more == 0 &&
-      evalint_sext(width, (uint64_t)(c - d)) == 0)
+      evalint_sext(width, (uint64_t)c - (uint64_t)d) == 0)
     return true;
   return range_compare(wanted, moved(range_where(known, number_of(width, c)), more),
                        number_of(width, d)) == 1;
