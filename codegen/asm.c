@@ -466,7 +466,7 @@ static void emit_text(struct asm_call *c, struct nvm_text text) {
   if (parse_text(c, text, operands, &error)) {
     for (; first < l->pf->entries.count; first++) {
       struct ptx_entry *e = &l->pf->entries.data[first];
-      e->is_inline = e->kind != PTX_INST || (c->assembly->flags & CONST_ASM_SIDEEFFECT);
+      e->must_stay = e->kind != PTX_INST || (c->assembly->flags & CONST_ASM_SIDEEFFECT);
       use_literals(c, e);
     }
     return;

@@ -22,6 +22,10 @@ static void emit_unit(struct lower *l, bool load, struct address a, uint32_t byt
   else emit2(l, PTX_ST, mods.words, a.at, value);
 }
 
+static uint32_t common_align(struct address to, struct address from) {
+  return to.align < from.align ? to.align : from.align;
+}
+
 static uint32_t unit_for(uint32_t align, uint64_t left) {
   uint32_t unit = WIDEST_UNIT;
   while (unit > 1 && (unit > align || unit > left)) unit /= 2;
@@ -30,7 +34,7 @@ static uint32_t unit_for(uint32_t align, uint64_t left) {
 
 static void copy_unrolled(struct lower *l, struct address to, struct address from, uint64_t bytes,
                           bool is_volatile) {
-  uint32_t align = to.align < from.align ? to.align : from.align;
+  uint32_t align = common_align(to, from);
   for (uint64_t at = 0; at < bytes;) {
     uint32_t unit = unit_for(align, bytes - at);
     struct ptx_operand r = new_unit(l, unit);
@@ -108,7 +112,7 @@ static void copy_loop(struct lower *l, struct address to, struct address from, s
 /* More bytes than are copied without a loop. */
 static void copy_long(struct lower *l, struct address to, struct address from, uint64_t bytes,
                       bool is_volatile) {
-  uint32_t align = to.align < from.align ? to.align : from.align;
+  uint32_t align = common_align(to, from);
   uint32_t unit = unit_for(align, WIDEST_UNIT), step = UNITS_AT_A_TIME * unit;
   struct address t = loop_address(l, to), f = loop_address(l, from);
   struct unit_loop x = begin_long_loop(l, bytes, step);
@@ -127,7 +131,7 @@ static void copy_long(struct lower *l, struct address to, struct address from, u
 
 static void copy_forwards(struct lower *l, struct address to, struct address from,
                           struct ptx_operand length, bool is_volatile) {
-  uint32_t align = to.align < from.align ? to.align : from.align;
+  uint32_t align = common_align(to, from);
   struct ptx_reg left = counter(l, length);
   struct address t = loop_address(l, to), f = loop_address(l, from);
   uint32_t unit = unit_for(align, WIDEST_UNIT);
@@ -209,7 +213,7 @@ void block_lower_copy(struct lower *l, const struct nvm_inst *i, bool may_overla
   struct ptx_operand length = length_operand(l, i, &known, &bytes);
   if (to.space == PTX_MOD_CONST || to.space == PTX_MOD_PARAM)
     report_refuse(l, "a copy into constant or parameter memory", "these are read-only");
-  else if (may_overlap && !(known && bytes <= unit_for(from.align, bytes)))
+  else if (may_overlap && !(known && bytes <= unit_for(common_align(to, from), bytes)))
     move_any(l, to, from, length, is_volatile);
   else if (known) block_copy_bytes(l, to, from, bytes, is_volatile);
   else copy_forwards(l, to, from, length, is_volatile);

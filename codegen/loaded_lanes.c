@@ -4,7 +4,7 @@
  *   lanes cast alike to a type of as    a vector of that type is loaded, in registers of its class
  *   many bits
  *   an integer that is only stored,     a vector of the bytes or words that the two accesses can
- *   where neither address is aligned    have, which are not put together and taken apart again
+ *   where neither address is aligned    have, so that no integer is assembled and split again
  *
  * A reader of a lane is counted at its load if nothing else reads the lane; where all readers of a
  * load are alike, they become lanes of the changed vector. */
@@ -12,6 +12,7 @@
 #include "codegen/stage.h"
 #include "analysis/effects.h"
 #include "ir/build.h"
+#include "ir/evalint.h"
 
 /* By load: its first reader, how many are alike, and what they read instead if all are. By reader:
  * the load, found before anything changes, since a changed reader looks like a lane itself. */
@@ -115,17 +116,27 @@ static uint32_t stated_align(const struct nvm_function *f, const struct nvm_inst
   return layout_written_align(&m->layout, &m->types, type, memory_access_unpack(i->aux).align_log2);
 }
 
+/* Writes the alignment, in bytes, which the access stated for another type. */
+static void write_align(struct nvm_function *f, struct nvm_inst_id id, uint32_t bytes) {
+  struct memory_access how = memory_access_unpack(function_inst(f, id)->aux);
+  how.align_log2 = (evalint_log2(bytes) + 1) & 63;
+  function_inst(f, id)->aux = memory_access_pack(how);
+}
+
 /* If i stores an integer that is loaded for it, and both accesses are narrower than it. */
-static void copy_in_units(struct nvm_function *f, const struct nvm_inst *i) {
+static void copy_in_units(struct nvm_function *f, struct nvm_inst_id id) {
   struct type_table *t = &f->module->types;
+  const struct nvm_inst *i = function_inst(f, id);
   struct nvm_value v = i->op == OP_STORE ? inst_operand(f, i, 0) : VALUE_NULL;
   const struct nvm_inst *load = value_inst_of(f, v, OP_LOAD);
   if (!load || f->uses.data[value_index(v)] != 1) return;
   uint32_t from = stated_align(f, load, load->type), to = stated_align(f, i, load->type),
            unit = from < to ? from : to, bits = type_scalar_bits(t, load->type);
   if ((unit != 1 && unit != 4) || bits <= unit * 8 || bits > 64 || (bits & (bits - 1))) return;
-  function_inst(f, value_inst_id(v))->type =
-      type_vector(t, type_int(t, unit * 8), bits / (unit * 8));
+  struct nvm_type units = type_vector(t, type_int(t, unit * 8), bits / (unit * 8));
+  function_inst(f, value_inst_id(v))->type = units;
+  write_align(f, value_inst_id(v), from);
+  write_align(f, id, to);
 }
 
 bool loaded_lanes_change(struct nvm_function *f, struct arena *arena) {
@@ -139,6 +150,6 @@ bool loaded_lanes_change(struct nvm_function *f, struct arena *arena) {
     FOR_EACH_INST (f, b, i)
       if (i.index < count) read_changed(of, f, i);
   FOR_EACH_BLOCK (f, b)
-    FOR_EACH_INST (f, b, i) copy_in_units(f, function_inst(f, i));
+    FOR_EACH_INST (f, b, i) copy_in_units(f, i);
   return !module_out_of_memory(f->module);
 }

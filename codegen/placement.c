@@ -196,7 +196,7 @@ static bool is_jumped_over(struct lower *l, struct nvm_block before, struct nvm_
 }
 
 /* Whether the copies of b can become those of an edge of the branch before it, which saves the jump
- * to a target that is not next, or that of the other arm, which makes one copy for nothing. The
+ * to a target that is not next, or that of the other arm, which then makes one copy in vain. The
  * edge into b then makes no copies of its own. */
 static bool can_merge(struct lower *l, struct nvm_block before, struct nvm_block b,
                       struct nvm_block next) {

@@ -49,6 +49,8 @@ struct reuser {
   uint32_t base[PTX_CLASS_COUNT]; /* by class: the index of its register 0 */
   uint32_t slots[SLOTS];          /* by hash: 1 + the last entry with it */
   uint32_t begin;                 /* of the stretch */
+  uint32_t depth;                 /* of scopes */
+  bool scoped;                    /* inline assembly has declared variables in a scope */
 };
 
 static struct register_facts *facts_of(const struct reuser *u, struct ptx_reg r) {
@@ -138,7 +140,7 @@ static bool has_no_effect(const struct ptx_function *pf, const struct ptx_entry 
 /* Whether e computes values for registers of single definitions from other registers, numbers and
  * symbols. */
 static bool is_value(const struct reuser *u, const struct ptx_entry *e) {
-  if (e->kind != PTX_INST || e->is_inline || !ptx_reg_is_none(e->guard) || e->operand_count < 2 ||
+  if (e->kind != PTX_INST || e->must_stay || !ptx_reg_is_none(e->guard) || e->operand_count < 2 ||
       !has_no_effect(u->pf, e))
     return false;
   for (uint32_t k = 0; k < e->operand_count; k++) {
@@ -266,9 +268,22 @@ static void note_changes(struct reuser *u, uint32_t n) {
       facts_of(u, to[k].reg)->written = n + 1;
 }
 
+/* Whether e begins or ends a scope in which a symbol may name another variable. */
+static bool changes_names(struct reuser *u, const struct ptx_entry *e) {
+  switch ((enum ptx_entry_kind)e->kind) {
+    case PTX_SCOPE_BEGIN: u->depth++; return false;
+    case PTX_SCOPE_END: u->depth--; return u->scoped;
+    case PTX_LOCAL_VAR:
+      if (u->depth == 0 || u->pf->variables.data[e->first_mod].space == PTX_MOD_PARAM) return false;
+      u->scoped = true;
+      return true;
+    default: return false;
+  }
+}
+
 static void number_entry(struct reuser *u, uint32_t n) {
   const struct ptx_entry *e = &u->pf->entries.data[n];
-  if (e->kind == PTX_LABEL) u->begin = n;
+  if (changes_names(u, e) || e->kind == PTX_LABEL) u->begin = n;
   if (e->kind != PTX_INST) return;
   if (is_value(u, e)) number_value(u, n);
   else note_changes(u, n);
@@ -342,7 +357,7 @@ static bool may_pass(const struct reuser *u, const struct ptx_entry *e, struct p
 static struct ptx_reg *result_of(const struct reuser *u, const struct ptx_entry *e,
                                  struct ptx_reg from) {
   uint32_t count;
-  if (e->kind != PTX_INST || e->is_inline || !ptx_reg_is_none(e->guard) || !writes_first(u, e))
+  if (e->kind != PTX_INST || e->must_stay || !ptx_reg_is_none(e->guard) || !writes_first(u, e))
     return NULL;
   struct ptx_operand *to = members(u, operand_at(u, e, 0), &count);
   for (uint32_t k = 0; k < count; k++)
@@ -355,7 +370,7 @@ static struct ptx_reg *result_of(const struct reuser *u, const struct ptx_entry 
 static bool writes_directly(struct reuser *u, uint32_t n) {
   enum { LOOK_BACK = 12 };
   struct ptx_entry *entries = u->pf->entries.data, *e = &entries[n];
-  if (e->kind != PTX_INST || e->is_inline || !ptx_reg_is_none(e->guard) || e->operand_count != 2 ||
+  if (e->kind != PTX_INST || e->must_stay || !ptx_reg_is_none(e->guard) || e->operand_count != 2 ||
       !is_copy(u, e) || facts_of(u, operand_at(u, e, 1)->reg)->reads != 1)
     return false;
   struct ptx_reg to = operand_at(u, e, 0)->reg, from = operand_at(u, e, 1)->reg;
@@ -384,7 +399,7 @@ static void remove_copies(struct reuser *u) {
 static bool is_opaque(const struct ptx_function *pf) {
   for (uint32_t n = 0; n < pf->entries.count; n++) {
     const struct ptx_entry *e = &pf->entries.data[n];
-    if (e->kind == PTX_RAW || (e->kind == PTX_LABEL && e->is_inline)) return true;
+    if (e->kind == PTX_RAW || (e->kind == PTX_LABEL && e->must_stay)) return true;
   }
   return false;
 }

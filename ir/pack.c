@@ -13,8 +13,8 @@
  *   a difference d               2 zigzag(d) + 1, where zigzag(0, -1, 1, -2 …) = 0, 1, 2, 3 …
  *   an operand                   8 zigzag(index - the index of the last operand of its kind) + kind
  *
- * each in base 128, seven bits a byte, the lowest first, as in LEB128. What follows from the rest
- * is made again: numbers of uses, the block of an instruction, and what comes before it. */
+ * each in base 128, seven bits a byte, the lowest first, as in LEB128. What follows from the
+ * rest is computed again: counts of uses, the block of an instruction, and what precedes it. */
 #include "ir/pack.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@
   DO(uint32_t, (f)->blocks.data[k].name.index, 0)                                      \
   DO(bool, (f)->blocks.data[k].removed, 0)
 
-enum { MOST_BYTES = 6 /* of a number */, KINDS = 1 << (32 - VALUE_INDEX_BITS) };
+enum { MAX_BYTES = 6 /* of a number */, KINDS = 1 << (32 - VALUE_INDEX_BITS) };
 
 /* --- writing --- */
 
@@ -50,9 +50,9 @@ struct writer {
   uint32_t right; /* guesses since the last difference */
 };
 
-/* Room for so many numbers. */
+/* Reserves room for so many numbers. */
 static bool make_room(struct writer *w, uint64_t numbers) {
-  return VEC_ROOM(w->arena, &w->bytes, w->bytes.count + (numbers + 1) * MOST_BYTES);
+  return VEC_ROOM(w->arena, &w->bytes, w->bytes.count + (numbers + 1) * MAX_BYTES);
 }
 
 static uint32_t zigzag(uint32_t d) { return d << 1 ^ (d >> 31 ? UINT32_MAX : 0); }
@@ -175,7 +175,7 @@ static void get_blocks(struct reader *r, struct nvm_function *f) {
   BLOCK_COLUMNS(GET_COLUMN, f, k)
 }
 
-/* What the packed bytes do not say. */
+/* Computes the fields that are not stored. */
 static void link_all(struct nvm_function *f) {
   memset(f->uses.data, 0, f->uses.count * sizeof *f->uses.data);
   for (uint32_t k = 0; k < f->operands.count; k++)

@@ -1,4 +1,5 @@
-/* Bodies that nobody reads for a while, in less than a fifth of their memory. */
+/* Packed bodies of functions: what a kernel is between its last pass and code generation, in less
+ * than a fifth of the memory. */
 #ifndef NVM_IR_PACK_H
 #define NVM_IR_PACK_H
 

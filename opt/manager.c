@@ -229,14 +229,14 @@ static bool is_noop(struct manager *g, const struct pass_step *step, uint32_t n)
 }
 
 /* Packs a kernel, which no pass will read again, once those before it take much memory. */
-static bool leave_kernel(struct manager *g, struct nvm_function *f) {
+static bool pack_finished_kernel(struct manager *g, struct nvm_function *f) {
 #ifdef NVM_HOSTILE
-  enum { MUCH = 0 };
+  enum { PACK_ABOVE = 0 };
 #else
-  enum { MUCH = 4 << 20 };
+  enum { PACK_ABOVE = 4 << 20 /* bytes */ };
 #endif
   g->at_rest += f->insts.count * sizeof *f->insts.data + f->operands.count * sizeof(uint32_t);
-  if (g->at_rest <= MUCH) return true;
+  if (g->at_rest <= PACK_ABOVE) return true;
   bool packed = pack_function(f, &g->scratch);
   arena_reset(&g->scratch);
   return packed;
@@ -264,7 +264,7 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
   if (any && !rewrite_compact(f, &g->scratch, COMPACT_AT_REST)) return NVM_OUT_OF_MEMORY;
   function_truncate(f, f->insts.count);
   if (any && g->env.calls && !call_graph_update(g->env.calls, n)) return NVM_OUT_OF_MEMORY;
-  if (g->packs && function_is_kernel(f) && !leave_kernel(g, f)) return NVM_OUT_OF_MEMORY;
+  if (g->packs && function_is_kernel(f) && !pack_finished_kernel(g, f)) return NVM_OUT_OF_MEMORY;
   return NVM_OK;
 }
 

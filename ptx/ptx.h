@@ -105,7 +105,7 @@ struct ptx_entry {
   uint8_t operand_count; /* PTX_INST: destinations first, as written */
   bool guard_negated;
   uint16_t op;            /* PTX_INST: enum ptx_op */
-  bool is_inline;         /* of inline assembly, and must stay */
+  bool must_stay;         /* of inline assembly with side effects, or a label of inline assembly */
   struct ptx_reg guard;   /* PTX_INST: `@%p1`, {0}: none */
   uint32_t first_mod;     /* PTX_INST: into function->mods. Others: payload a */
   uint32_t first_operand; /* PTX_INST: into function->operands. Others: payload b */

@@ -106,19 +106,14 @@ static bool loads_variable(const struct nvm_function *f, const struct nvm_inst *
              alloca_align(f, i);
 }
 
-/* The plain load that is the only user of a phi, in its block, and reached whenever that is, with
- * memory as it was at the end of the arms; {0}: there is none. */
-static struct nvm_inst_id load_of_phi(const struct nvm_function *f, struct nvm_block join,
-                                      struct nvm_inst_id phi) {
-  if (f->uses.data[phi.index] != 1) return (struct nvm_inst_id){0};
-  FOR_EACH_INST (f, join, i) {
-    const struct nvm_inst *inst = function_inst(f, i);
-    if (inst->op == OP_PHI || effects_is_debug(f, inst)) continue;
-    if (inst->op == OP_LOAD && value_equal(inst_operand(f, inst, 0), value_of_inst(phi)))
-      return effects_is_plain_access(inst) ? i : (struct nvm_inst_id){0};
-    if (!effects_is_pure(f, inst) && !(inst->op == OP_LOAD && effects_is_plain_access(inst))) break;
-  }
-  return (struct nvm_inst_id){0};
+/* The phi of the block that a plain load of it alone reads; {0}: there is none. */
+static struct nvm_inst_id phi_of_load(const struct nvm_function *f, const struct nvm_inst *load) {
+  if (load->op != OP_LOAD || !effects_is_plain_access(load)) return (struct nvm_inst_id){0};
+  struct nvm_value address = inst_operand(f, load, 0);
+  const struct nvm_inst *phi = value_inst_of(f, address, OP_PHI);
+  bool alone =
+      phi && phi->block.index == load->block.index && f->uses.data[value_index(address)] == 1;
+  return alone ? value_inst_id(address) : (struct nvm_inst_id){0};
 }
 
 /* Whether one arm gives the phi the address of a variable. That of an arm that is the branch itself
@@ -133,10 +128,6 @@ static bool may_load_in_arms(const struct nvm_function *f, const struct diamond 
     any |= variable;
   }
   return any;
-}
-
-static struct nvm_value forget(void *removed, struct nvm_value v) {
-  return value_equal(v, value_of_inst(*(struct nvm_inst_id *)removed)) ? VALUE_NULL : v;
 }
 
 /* Loads at the end of each arm what the phi of addresses has there; the load becomes a phi. */
@@ -162,25 +153,35 @@ static bool load_in_arms(struct nvm_function *f, const struct diamond *m, struct
     if (!inst_add_operand(f, load, entries[k])) return false;
   inst_unlink(f, load);
   inst_insert_before(f, load, phi);
-  rewrite_all_metadata(f, forget, &phi);
   inst_remove(f, phi);
   return true;
 }
 
-static bool load_all_in_arms(struct simplifier *s, const struct diamond *m) {
+/* Converts the loads that are executed whenever the join is, with memory as it was at the end of
+ * the arms. */
+static bool load_all_in_arms(struct simplifier *s, const struct diamond *m, bool *removed) {
   struct nvm_function *f = s->f;
   if (s->predecessors[m->join.index] != 2) return true;
-  for (struct nvm_inst_id i = function_block(f, m->join)->first, next;
-       function_inst(f, i)->op == OP_PHI; i = next) {
-    next = function_inst(f, i)->next;
-    if (!type_is_ptr(&f->module->types, function_inst(f, i)->type)) continue;
-    struct nvm_inst_id load = load_of_phi(f, m->join, i);
-    if (inst_is_none(load) || !may_load_in_arms(f, m, function_inst(f, i), function_inst(f, load)))
-      continue;
-    if (!load_in_arms(f, m, i, load)) return false;
-    s->changed = true;
+  for (struct nvm_inst_id i = function_block(f, m->join)->first, next; !inst_is_none(i); i = next) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    next = inst->next;
+    if (inst->op == OP_PHI || effects_is_debug(f, inst)) continue;
+    struct nvm_inst_id phi = phi_of_load(f, inst);
+    if (!inst_is_none(phi) && may_load_in_arms(f, m, function_inst(f, phi), inst)) {
+      if (!load_in_arms(f, m, phi, i)) return false;
+      s->changed = *removed = true;
+    } else if (!effects_is_pure(f, inst) &&
+               !(inst->op == OP_LOAD && effects_is_plain_access(inst))) {
+      break;
+    }
   }
   return true;
+}
+
+/* What metadata refers to instead of a removed instruction. */
+static struct nvm_value unless_removed(void *function, struct nvm_value v) {
+  const struct nvm_inst *i = value_inst(function, v);
+  return i && block_is_none(i->block) ? VALUE_NULL : v;
 }
 
 /* In 32-bit instructions, roughly; above MAX_SPECULATED: must not be speculated. */
@@ -333,11 +334,12 @@ static uint32_t cost_limit(struct simplifier *s, struct nvm_block b, uint32_t co
 }
 
 static bool form_all_selects(struct simplifier *s) {
+  bool removed = false;
   for (struct nvm_block b = s->f->entry, next; !block_is_none(b); b = next) {
     struct diamond m;
     next = function_block(s->f, b)->next;
     if (!find_diamond(s, b, &m)) continue;
-    if (!sink_stores(s, &m) || !load_all_in_arms(s, &m)) return false;
+    if (!sink_stores(s, &m) || !load_all_in_arms(s, &m, &removed)) return false;
     uint32_t cost = select_cost(s->f, &m);
     for (int w = 0; w < 2 && cost <= MAX_SPECULATED; w++)
       if (m.arms[w].index != b.index) cost += arm_cost(s->f, m.arms[w]);
@@ -345,6 +347,7 @@ static bool form_all_selects(struct simplifier *s) {
     if (!form_selects(s, &m)) return false;
     next = function_block(s->f, b)->next; /* an arm may have been there */
   }
+  if (removed) rewrite_all_metadata(s->f, unless_removed, s->f);
   return true;
 }
 

@@ -17,7 +17,7 @@ struct call_node {
   bool copyable;       /* its body may be copied into a caller */
   bool kept;           /* its address may be taken */
   bool inlined_into;   /* the inliner has visited its calls */
-  bool passed_on;      /* the manager's: its passes wait until its caller's have run */
+  bool passed_on;      /* the manager's: its other passes run after those of its caller */
   bool not_convergent; /* function-attrs has found nothing convergent in its body */
 };
 

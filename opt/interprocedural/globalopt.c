@@ -200,7 +200,7 @@ static bool is_unread(const struct address_roots *r, struct nvm_value root) {
          r->uses[n] == USES_WRITE;
 }
 
-/* Removes what writes to unread variables. */
+/* Removes stores, copies and fills to unread variables. */
 static void remove_writes(struct address_roots *r, struct nvm_function *f) {
   memset(r->is_known, 0, f->insts.count * sizeof *r->is_known);
   FOR_EACH_BLOCK (f, b)

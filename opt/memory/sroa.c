@@ -366,7 +366,7 @@ static void rewrite_bytes(struct splitter *s, const struct slice *bytes, const s
 /* Rewrites the bytes of a cut slice that are in this part. */
 static void rewrite_cut(struct splitter *s, const struct slice *c, const struct part *p) {
   const struct nvm_inst *i = function_inst(s->f, c->inst);
-  uint32_t begin = slice_first(c, p), end = slice_last(c, p);
+  uint32_t begin = overlap_begin(c, p), end = overlap_end(c, p);
   uint32_t side = c->kind == SLICE_COPY_TO ? 1 : 0;
   uint64_t align = call_copy_align(s->f, i, side);
   struct nvm_value other = inst_operand(s->f, i, side);

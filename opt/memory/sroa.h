@@ -37,11 +37,11 @@ static inline bool slice_overlaps(const struct slice *c, const struct part *p) {
 static inline bool slice_covers(const struct slice *c, const struct part *p) {
   return c->begin <= p->begin && c->end >= p->end;
 }
-/* The first byte that is in both, and the end of what is in both. */
-static inline uint32_t slice_first(const struct slice *c, const struct part *p) {
+/* Begin and end of the intersection, in bytes. */
+static inline uint32_t overlap_begin(const struct slice *c, const struct part *p) {
   return c->begin > p->begin ? c->begin : p->begin;
 }
-static inline uint32_t slice_last(const struct slice *c, const struct part *p) {
+static inline uint32_t overlap_end(const struct slice *c, const struct part *p) {
   return c->end < p->end ? c->end : p->end;
 }
 

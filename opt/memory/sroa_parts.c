@@ -134,7 +134,7 @@ void sroa_choose_form(struct splitter *s, struct part *p) {
     if (slice_is_uncut(c)) {
       partial |= !slice_covers(c, p);
     } else {
-      uint32_t bytes = slice_last(c, p) - slice_first(c, p);
+      uint32_t bytes = overlap_end(c, p) - overlap_begin(c, p);
       cut |= !slice_covers(c, p);
       odd |= !slice_covers(c, p) && (bytes & (bytes - 1));
       copied = true;
