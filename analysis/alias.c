@@ -435,11 +435,24 @@ static enum alias compare_places(struct alias_env *e, struct memory_location a,
   return all_distinct(e, oa, ob) ? ALIAS_NO : ALIAS_MAY;
 }
 
+/* Whether both addresses are in one variable of the frame. */
+static bool are_in_one_variable(struct alias_env *e, struct memory_location a,
+                                struct memory_location b) {
+  struct room room_a, room_b;
+  struct nvm_value base = place_of(e, a, &room_a)->address.base;
+  return value_inst_of(e->f, base, OP_ALLOCA) &&
+         value_equal(base, place_of(e, b, &room_b)->address.base);
+}
+
 /* Metadata decides only if the addresses do not: a float read as an integer through the same
- * pointer is one object, whatever the tags. */
+ * pointer is one object, whatever the tags. Nor does it decide about one variable of the frame,
+ * which programs fill by words and read by elements (float buffer[2], written as uint64_t). */
 enum alias alias_query(struct alias_env *e, struct memory_location a, struct memory_location b) {
   enum alias answer = compare_places(e, a, b);
-  return answer == ALIAS_MAY && alias_metadata_apart(e, a.access, b.access) ? ALIAS_NO : answer;
+  return answer == ALIAS_MAY && alias_metadata_apart(e, a.access, b.access) &&
+                 !are_in_one_variable(e, a, b)
+             ? ALIAS_NO
+             : answer;
 }
 
 /* A noalias argument that a kernel only reads is not written while it runs. Neither is a byval one:
