@@ -430,9 +430,7 @@ static void use_literals(struct asm_call *c, const struct ptx_entry *e) {
   const struct ptx_form *form = e->kind == PTX_INST && takes_literals((enum ptx_op)e->op)
                                     ? ptx_find_form(pf, e, &need)
                                     : NULL;
-  uint32_t end =
-      form && form->shape_count < e->operand_count ? form->shape_count : e->operand_count;
-  for (uint32_t k = form ? form->dest_count : end; k < end; k++) {
+  for (uint32_t k = form ? form->dest_count : e->operand_count; k < e->operand_count; k++) {
     struct ptx_operand *o = &pf->operands.data[e->first_operand + k], before = *o;
     int64_t number;
     if (!is_constant_input(c, o, &number)) continue;

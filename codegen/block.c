@@ -173,12 +173,6 @@ static void move_any(struct lower *l, struct address to, struct address from,
 /* --- The intrinsics --- */
 
 /* The last argument is the volatile flag; LLVM 6 and earlier had an alignment before it. */
-static bool is_volatile_call(const struct lower *l, const struct nvm_inst *i) {
-  nvm_u128 value = 0;
-  uint32_t last = call_arg_count(l->f, i) - 1;
-  return const_is_int(l->module, inst_operand(l->f, i, last), &value) && (value & 1) != 0;
-}
-
 /* Pointer argument k, aligned as its `align` attribute states. */
 static struct address argument_address(struct lower *l, const struct nvm_inst *i, uint32_t k) {
   const struct attr_table_data *t = &l->module->attributes;
@@ -208,7 +202,7 @@ void block_copy_bytes(struct lower *l, struct address to, struct address from, u
 
 void block_lower_copy(struct lower *l, const struct nvm_inst *i, bool may_overlap) {
   struct address to = argument_address(l, i, 0), from = argument_address(l, i, 1);
-  bool known, is_volatile = is_volatile_call(l, i);
+  bool known, is_volatile = call_copy_is_volatile(l->f, i);
   uint64_t bytes;
   struct ptx_operand length = length_operand(l, i, &known, &bytes);
   if (to.space == PTX_MOD_CONST || to.space == PTX_MOD_PARAM)
@@ -266,7 +260,7 @@ static void fill_long(struct lower *l, struct address to, uint64_t bytes, struct
 
 void block_lower_fill(struct lower *l, const struct nvm_inst *i) {
   struct address to = argument_address(l, i, 0);
-  bool known, is_volatile = is_volatile_call(l, i);
+  bool known, is_volatile = call_copy_is_volatile(l->f, i);
   uint64_t bytes;
   struct ptx_operand byte = value_operand(l, inst_operand(l->f, i, 1), 0);
   struct ptx_operand length = length_operand(l, i, &known, &bytes);

@@ -147,9 +147,9 @@ bool loaded_lanes_change(struct nvm_function *f, struct arena *arena) {
     FOR_EACH_INST (f, b, i) count_reader(of, f, i);
   for (uint32_t i = 1; i < count; i++) change_load(&of[i], f, (struct nvm_inst_id){i});
   FOR_EACH_BLOCK (f, b)
-    FOR_EACH_INST (f, b, i)
+    FOR_EACH_INST (f, b, i) {
       if (i.index < count) read_changed(of, f, i);
-  FOR_EACH_BLOCK (f, b)
-    FOR_EACH_INST (f, b, i) copy_in_units(f, i);
+      copy_in_units(f, i);
+    }
   return !module_out_of_memory(f->module);
 }

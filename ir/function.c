@@ -301,6 +301,12 @@ uint64_t call_copy_align(const struct nvm_function *f, const struct nvm_inst *i,
   return align ? align : 1;
 }
 
+bool call_copy_is_volatile(const struct nvm_function *f, const struct nvm_inst *i) {
+  nvm_u128 is_volatile;
+  uint32_t last = call_arg_count(f, i) - 1;
+  return !const_is_int(f->module, inst_operand(f, i, last), &is_volatile) || is_volatile;
+}
+
 void inst_prepend(struct nvm_function *f, struct nvm_inst_id i, struct nvm_block b) {
   struct nvm_inst_id first = function_block(f, b)->first;
   if (inst_is_none(first)) inst_append(f, i, b);

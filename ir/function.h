@@ -201,6 +201,8 @@ static inline const struct call_site *call_site_of(const struct nvm_function *f,
 uint32_t call_arg_count(const struct nvm_function *f, const struct nvm_inst *i);
 /* The alignment in bytes that a memcpy, memmove or memset states for argument k. */
 uint64_t call_copy_align(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k);
+/* Whether a memcpy, memmove or memset is volatile. */
+bool call_copy_is_volatile(const struct nvm_function *f, const struct nvm_inst *i);
 
 /* The function that i calls directly, or NULL; the id of the intrinsic that i calls, or 0. */
 static inline struct nvm_function *call_function(const struct nvm_function *f,

@@ -107,22 +107,17 @@ static struct nvm_value root_of(struct address_roots *r, const struct nvm_functi
   return root;
 }
 
-static bool is_volatile_call(const struct nvm_function *f, const struct nvm_inst *i) {
-  nvm_u128 flag;
-  return !const_is_int(f->module, inst_operand(f, i, i->operand_count - 2), &flag) || flag;
-}
-
 /* What a call does with a variable at operand k: USES_ bits. */
 static uint8_t use_by_call(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
   uint8_t writes = k == 0 ? USES_WRITE : USES_OTHERWISE;
   switch (call_intrinsic(f, i)) {
     case INTRINSIC_memset:
-    case INTRINSIC_memset_inline: return is_volatile_call(f, i) ? USES_OTHERWISE : writes;
+    case INTRINSIC_memset_inline: return call_copy_is_volatile(f, i) ? USES_OTHERWISE : writes;
     case INTRINSIC_memcpy:
     case INTRINSIC_memcpy_inline:
     case INTRINSIC_memmove:
       if (k == 1) return USES_READ;
-      return is_volatile_call(f, i) ? USES_OTHERWISE : writes;
+      return call_copy_is_volatile(f, i) ? USES_OTHERWISE : writes;
     case INTRINSIC_nvvm_ldg_global_i:
     case INTRINSIC_nvvm_ldg_global_f:
     case INTRINSIC_nvvm_ldg_global_p: return k == 0 ? USES_READ : USES_OTHERWISE;

@@ -33,16 +33,12 @@ struct finder {
 /* Whether the variable can still be replaced with the pointer as operand k of this call. */
 static bool allows_call(struct finder *g, struct nvm_inst_id user, uint32_t k, bool is_variable) {
   const struct nvm_inst *i = function_inst(g->f, user);
-  nvm_u128 is_volatile = 1;
   switch (call_intrinsic(g->f, i)) {
     case INTRINSIC_lifetime_start:
     case INTRINSIC_lifetime_end: return is_variable && VEC_PUSH(g->arena, &g->markers, user);
     case INTRINSIC_memcpy:
     case INTRINSIC_memmove:
-      if (!const_is_int(g->f->module, inst_operand(g->f, i, call_arg_count(g->f, i) - 1),
-                        &is_volatile))
-        return false;
-      if (is_volatile || k > 1) return false;
+      if (call_copy_is_volatile(g->f, i) || k > 1) return false;
       if (k == 1) return true;
       if (!is_variable || !inst_is_none(g->copy)) return false;
       g->copy = user;

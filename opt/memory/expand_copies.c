@@ -30,12 +30,10 @@ static uint64_t unit_of(const struct nvm_function *f, const struct nvm_inst *cal
                         uint64_t *length) {
   struct nvm_module *m = f->module;
   uint32_t what = call_intrinsic(f, call);
-  nvm_u128 bytes, is_volatile;
+  nvm_u128 bytes;
   if ((what != INTRINSIC_memcpy && what != INTRINSIC_memmove) ||
       !const_is_int(m, inst_operand(f, call, 2), &bytes) || bytes == 0 ||
-      bytes > MAX_UNITS * WIDEST_UNIT ||
-      !const_is_int(m, inst_operand(f, call, call->operand_count - 2u), &is_volatile) ||
-      is_volatile)
+      bytes > MAX_UNITS * WIDEST_UNIT || call_copy_is_volatile(f, call))
     return 0;
   uint64_t to = call_copy_align(f, call, 0), from = call_copy_align(f, call, 1), unit = WIDEST_UNIT;
   *length = (uint64_t)bytes;

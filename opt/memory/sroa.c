@@ -96,13 +96,12 @@ static bool add_call(struct splitter *s, struct nvm_inst_id id, struct nvm_value
                      int64_t offset, uint64_t size) {
   const struct nvm_inst *i = function_inst(s->f, id);
   uint32_t what = call_intrinsic(s->f, i);
-  nvm_u128 length, is_volatile;
+  nvm_u128 length;
   if (effects_is_lifetime_marker(s->f, i)) return VEC_PUSH(s->arena, &s->derived, id);
   bool copy = what == INTRINSIC_memcpy || what == INTRINSIC_memmove;
   if (!copy && what != INTRINSIC_memset) return false;
-  uint32_t arguments = i->operand_count - 1;
   if (!const_is_int(s->m, inst_operand(s->f, i, 2), &length) || length > size ||
-      !const_is_int(s->m, inst_operand(s->f, i, arguments - 1), &is_volatile) || is_volatile)
+      call_copy_is_volatile(s->f, i))
     return false;
   bool to = value_equal(inst_operand(s->f, i, 0), pointer);
   nvm_u128 byte;

@@ -186,14 +186,17 @@ static bool look_through(struct splitter *s, struct nvm_inst_id id) {
 static bool is_in_variables(const struct splitter *s, struct nvm_value v, int64_t offset,
                             uint64_t bytes, uint64_t *align) {
   struct alias_address a = alias_decompose(s->f, v);
-  const struct nvm_inst *i = value_inst(s->f, a.base);
-  if (a.term_count || __builtin_add_overflow(a.offset, offset, &a.offset)) return false;
-  uint64_t own, size = i && i->op == OP_ALLOCA ? alloca_bytes(s->f, i) : 0;
-  bool in_parameter = alias_is_in_parameter(s->f, &a, bytes, &own);
-  if (!in_parameter && size == 0) return false;
-  if (!in_parameter) own = sroa_align_at(alloca_align(s->f, i), (uint64_t)a.offset);
+  if (__builtin_add_overflow(a.offset, offset, &a.offset)) return false;
+  uint64_t own;
+  if (!alias_is_in_parameter(s->f, &a, bytes, &own)) {
+    const struct nvm_inst *i = value_inst_of(s->f, a.base, OP_ALLOCA);
+    uint64_t size = i ? alloca_bytes(s->f, i) : 0;
+    if (!i || a.term_count || a.offset < 0 || bytes > size || (uint64_t)a.offset > size - bytes)
+      return false;
+    own = sroa_align_at(alloca_align(s->f, i), (uint64_t)a.offset);
+  }
   if (own < *align) *align = own;
-  return in_parameter || (a.offset >= 0 && bytes <= size && (uint64_t)a.offset <= size - bytes);
+  return true;
 }
 
 /* The select whose result plus an offset v is, by at most one gep. */
