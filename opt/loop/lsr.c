@@ -29,7 +29,7 @@
 
 enum { MAX_POINTERS = 12, MAX_COPIED = 24, MAX_OFFSET = 1 << 20, MIN_CONDITIONAL = 2 };
 enum { MAX_RELATIVES = 2 }; /* pointers that are a stride apart */
-enum { MAX_SUMS = 4, MIN_SAVED = 2 };
+enum { MAX_SUMS = 4, MIN_SAVED = 2, MIN_HOISTED = 3 };
 
 struct group {
   struct scev form;               /* of the first access */
@@ -122,20 +122,27 @@ static struct scev without_constant(struct scev a) {
   return a;
 }
 
-/* Whether MAX_RELATIVES groups differ from the form by a constant and a multiple of an invariant
- * symbol: share-addresses adds that to the pointer of one of them. */
-static bool has_relatives(struct reducer *r, struct scev form) {
+/* Whether the group gets a pointer, and has an access in every iteration that comes to b. */
+static bool is_accessed_before(const struct reducer *r, const struct group *g, struct nvm_block b) {
+  if (!inst_is_none(g->first)) return true;
+  return g->conditional_count >= MIN_CONDITIONAL &&
+         dominance_dominates(&r->nest.d, function_inst(r->f, g->conditional)->block, b);
+}
+
+/* Whether MAX_RELATIVES groups differ from the form, which b accesses, by a constant and a multiple
+ * of an invariant symbol: share-addresses adds that to the pointer of one of them. */
+static bool has_relatives(struct reducer *r, struct scev form, struct nvm_block b) {
   uint32_t count = 0;
   for (uint32_t g = 0; g < r->group_count; g++) {
     struct scev d = scev_subtract(r->scev, form, r->groups[g].form);
     count += d.width && d.count == 1 && scev_is_invariant(r->scev, d, r->n) &&
-             !inst_is_none(r->groups[g].first);
+             is_accessed_before(r, &r->groups[g], b);
   }
   return count >= MAX_RELATIVES;
 }
 
-/* The group of the form; a new one if there is room, else UINT32_MAX. */
-static uint32_t find_group(struct reducer *r, struct scev form) {
+/* The group of the form, which b accesses; a new one if there is room, else UINT32_MAX. */
+static uint32_t find_group(struct reducer *r, struct scev form, struct nvm_block b) {
   struct scev step;
   for (uint32_t g = 0; g < r->group_count; g++) {
     int64_t distance = (int64_t)((uint64_t)form.constant - (uint64_t)r->groups[g].form.constant);
@@ -143,7 +150,7 @@ static uint32_t find_group(struct reducer *r, struct scev form) {
         scev_equal(without_constant(form), without_constant(r->groups[g].form)))
       return g;
   }
-  if (r->group_count == MAX_POINTERS || has_relatives(r, form) || !split_step(r, form, &step))
+  if (r->group_count == MAX_POINTERS || has_relatives(r, form, b) || !split_step(r, form, &step))
     return UINT32_MAX;
   r->groups[r->group_count] = (struct group){.form = form};
   return r->group_count++;
@@ -191,8 +198,8 @@ static bool collect(struct reducer *r) {
       struct nvm_value pointer = inst_operand(r->f, inst, operand);
       if (loops_is_invariant(l, r->f, r->n, pointer) || is_reduced(r, pointer)) continue;
       struct scev form = scev_of(r->scev, pointer);
-      uint32_t g = form.width && !value_is_none(form.base) ? find_group(r, form) : UINT32_MAX;
-      if (g == UINT32_MAX && form.width && has_relatives(r, form)) keep_address(r, pointer, 0);
+      uint32_t g = form.width && !value_is_none(form.base) ? find_group(r, form, b) : UINT32_MAX;
+      if (g == UINT32_MAX && form.width && has_relatives(r, form, b)) keep_address(r, pointer, 0);
       if (g == UINT32_MAX) continue;
       struct access a = {i, g, form.constant};
       if (!VEC_PUSH(r->env->arena, &r->accesses, a)) return false;
@@ -400,6 +407,76 @@ static void reduce_sums(struct reducer *r) {
   for_each_own(r, visit_root);
 }
 
+/* The preheader of the outermost loop around i in which its operands do not change; {0}: none. */
+static struct nvm_block place_of_invariant(const struct reducer *r, const struct nvm_inst *i) {
+  const struct loops *l = &r->nest.loops;
+  struct nvm_block place = {0};
+  for (uint32_t n = l->innermost[i->block.index]; n; n = l->data[n].parent) {
+    for (uint32_t k = 0; k < i->operand_count; k++)
+      if (!loops_is_invariant(l, r->f, n, inst_operand(r->f, i, k))) return place;
+    if (!block_is_none(l->data[n].preheader)) place = l->data[n].preheader;
+  }
+  return place;
+}
+
+/* How many instructions that were emitted before a loop, id and what it is computed from, do not
+ * change in the loop around; 0: id does. */
+static uint32_t weigh_invariant(const struct reducer *r, const uint32_t *weights,
+                                struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(r->f, id);
+  uint32_t weight = 1;
+  if (block_is_none(i->block) || i->op == OP_PHI || !effects_is_pure(r->f, i)) return 0;
+  uint32_t around = r->nest.loops.innermost[i->block.index];
+  for (uint32_t k = 0; around && k < i->operand_count; k++) {
+    struct nvm_value v = inst_operand(r->f, i, k);
+    if (loops_is_invariant(&r->nest.loops, r->f, around, v)) continue;
+    struct nvm_inst_id part = value_inst_id(v);
+    if (part.index < r->part_count || function_inst(r->f, part)->block.index != i->block.index ||
+        !weights[part.index - r->part_count])
+      return 0;
+    weight += weights[part.index - r->part_count];
+  }
+  return around ? weight : 0;
+}
+
+/* Moves parts of what was emitted before loops out of the loops around, if they are at least
+ * MIN_HOISTED instructions: the result takes a register there. What only starts a phi stays: it is
+ * computed in the register of the phi. */
+static bool hoist_parts(struct reducer *r) {
+  struct nvm_function *f = r->f;
+  uint32_t first = r->part_count, count = f->insts.count - first;
+  uint32_t *weights = arena_alloc(r->env->arena, count * sizeof *weights + 1);
+  bool *moves = arena_alloc(r->env->arena, count * sizeof *moves + 1);
+  if (!weights || !moves) return false;
+  for (uint32_t n = 0; n < count; n++) {
+    struct nvm_inst_id id = {first + n};
+    weights[n] = weigh_invariant(r, weights, id);
+    if (function_inst(f, id)->op != OP_PHI) continue;
+    struct nvm_value start = inst_operand_at(f, id, 0);
+    if (value_kind(start) == VALUE_INST && value_index(start) >= first &&
+        f->uses.data[value_index(start)] == 1)
+      weights[value_index(start) - first] = 0;
+  }
+  for (uint32_t n = count; n-- > 0;) {
+    const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){first + n});
+    moves[n] = weights[n] && (moves[n] || weights[n] >= MIN_HOISTED);
+    for (uint32_t k = 0; moves[n] && k < i->operand_count; k++) {
+      struct nvm_value v = inst_operand(f, i, k);
+      if (value_kind(v) == VALUE_INST && value_index(v) >= first)
+        moves[value_index(v) - first] = true;
+    }
+  }
+  for (uint32_t n = 0; n < count; n++) {
+    struct nvm_inst_id id = {first + n};
+    struct nvm_block to =
+        moves[n] ? place_of_invariant(r, function_inst(f, id)) : (struct nvm_block){0};
+    if (block_is_none(to)) continue;
+    inst_unlink(f, id);
+    inst_insert_before(f, id, block_terminator(f, to));
+  }
+  return true;
+}
+
 enum nvm_status lsr_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct reducer r = {.f = f, .env = env};
   if (!loop_nest_of(&r.nest, f, env)) return NVM_OUT_OF_MEMORY;
@@ -418,6 +495,7 @@ enum nvm_status lsr_run(struct nvm_function *f, struct pass_env *env, bool *chan
     use_pointers(&r);
     reduce_sums(&r);
   }
+  if (!hoist_parts(&r)) return NVM_OUT_OF_MEMORY;
   rewrite_apply(&r.rewrite);
   /* Of a value that can be computed in part only, that part has been inserted. */
   *changed = r.changed || f->insts.count != r.part_count;

@@ -6,15 +6,12 @@
  *            and moves each to the nearest block that dominates all uses (of a phi: the end of the
  *            edge) and is in no loop that the instruction is not in. If this would keep more
  *            registers alive than it saves, only to blocks whose execution a branch decides. A load
- *            moves only there, past nothing that may write or synchronize, and only if the branch
- *            does not depend on memory: else its latency overlaps that of the condition. Parameters
- *            of kernels do not count as memory here.
+ *            moves only there, past nothing that may write or synchronize.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in uses times MAX_STEPS up the dominator tree.
  * Omits:     loads past joins; convergent instructions and those with effects.
  * Tests:     check/opt/sink.nvir. */
-#include "analysis/alias.h"
 #include "analysis/loops.h"
 #include "analysis/pressure.h"
 #include "analysis/effects.h"
@@ -22,7 +19,7 @@
 #include "opt/rewrite.h"
 #include "analysis/uses.h"
 
-enum { MAX_STEPS = 64, MAX_CONDITION_VALUES = 32 };
+enum { MAX_STEPS = 64 };
 
 struct sinker {
   struct nvm_function *f;
@@ -110,41 +107,13 @@ static bool is_movable_load(const struct nvm_inst *i) {
   return i->op == OP_LOAD && effects_is_plain_access(i);
 }
 
-/* Whether i loads from a byval parameter of the kernel, which is in the constant bank. */
-static bool loads_parameter(const struct nvm_function *f, const struct nvm_inst *i) {
-  if (!is_movable_load(i) || !function_is_kernel(f)) return false;
-  struct nvm_value base = alias_decompose(f, inst_operand(f, i, 0)).base;
-  return value_kind(base) == VALUE_ARG &&
-         function_parameter_attribute(f, value_index(base), ATTR_BYVAL);
-}
-
-/* Whether v is computed from memory or by a phi, or by more than *left instructions. */
-static bool depends_on_memory(const struct sinker *s, struct nvm_value v, uint32_t *left) {
-  if (value_kind(v) != VALUE_INST) return false;
-  const struct nvm_inst *i = function_inst(s->f, value_inst_id(v));
-  if ((*left)-- == 0 || i->op == OP_PHI || !(effects_is_pure(s->f, i) || loads_parameter(s->f, i)))
-    return true;
-  for (uint32_t k = 0; k < i->operand_count; k++)
-    if (depends_on_memory(s, inst_operand(s->f, i, k), left)) return true;
-  return false;
-}
-
-/* Whether load i moves from the block above `to` into it. */
-static bool takes_load(const struct sinker *s, const struct nvm_inst *i, struct nvm_block to) {
-  struct nvm_block above = dominance_first_predecessor(&s->dominance, to);
-  const struct nvm_inst *branch = function_inst(s->f, function_block(s->f, above)->last);
-  uint32_t left = MAX_CONDITION_VALUES;
-  return is_decided(s, to) &&
-         (loads_parameter(s->f, i) || !depends_on_memory(s, inst_operand(s->f, branch, 0), &left));
-}
-
 /* The block on the way down from the load's block to `to` that it may move to. */
 static struct nvm_block find_place_of_load(const struct sinker *s, struct nvm_inst_id i,
                                            struct nvm_block to) {
   struct nvm_block from = function_inst(s->f, i)->block, place = to;
   for (struct nvm_block above; to.index != from.index; to = above) {
     above = s->dominance.immediate[to.index];
-    if (s->fixes_loads[above.index] || !takes_load(s, function_inst(s->f, i), to)) place = above;
+    if (s->fixes_loads[above.index] || !is_decided(s, to)) place = above;
   }
   return place;
 }

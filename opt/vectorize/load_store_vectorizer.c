@@ -23,7 +23,7 @@
 #include "opt/rewrite.h"
 #include "target/cost.h"
 
-enum { MAX_GROUPS = 32, MAX_PILES = 32, MAX_BETWEEN = 96, MAX_RUN = 32, MAX_BYTES = 32 };
+enum { MAX_GROUPS = 64, MAX_PILES = 32, MAX_BETWEEN = 96, MAX_RUN = 32, MAX_BYTES = 32 };
 
 struct member {
   struct nvm_inst_id inst;
