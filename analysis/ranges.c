@@ -162,7 +162,10 @@ static struct span remainder_of(struct span a, struct span b) {
 static bool compute(enum op op, bool is_signed, uint32_t width, struct span a, struct span b,
                     struct span *out) {
   const nvm_i128 large = (nvm_i128)1 << 63;
-  bool by_amount = b.low >= 0 && b.high < (nvm_i128)width;
+  if (op == OP_SHL || op == OP_LSHR || op == OP_ASHR) { /* poison by another amount */
+    b = (struct span){larger(b.low, 0), smaller(b.high, (nvm_i128)width - 1)};
+    if (b.low > b.high) return false;
+  }
   switch (op) {
     case OP_ADD: *out = (struct span){a.low + b.low, a.high + b.high}; return true;
     case OP_SUB: *out = (struct span){a.low - b.high, a.high - b.low}; return true;
@@ -171,7 +174,7 @@ static bool compute(enum op op, bool is_signed, uint32_t width, struct span a, s
       *out = corners(times, a, b);
       return true;
     case OP_SHL:
-      if (!by_amount || a.high >= large) return false;
+      if (a.high >= large) return false;
       *out = corners(shifted_left, a, b);
       return true;
     case OP_UDIV:
@@ -186,7 +189,7 @@ static bool compute(enum op op, bool is_signed, uint32_t width, struct span a, s
       return true;
     case OP_LSHR:
     case OP_ASHR:
-      if (is_signed != (op == OP_ASHR) || !by_amount) return false;
+      if (is_signed != (op == OP_ASHR)) return false;
       *out = corners(shifted_right, a, b);
       return true;
     case OP_AND: *out = (struct span){0, smaller(a.high, b.high)}; return !is_signed;
@@ -222,6 +225,7 @@ uint16_t range_no_wrap(enum op op, struct range a, struct range b) {
   struct span s;
   uint16_t flags = 0;
   if (op != OP_ADD && op != OP_SUB && op != OP_MUL && op != OP_SHL) return 0;
+  if (op == OP_SHL && b.high >= a.width) return 0;
   struct range all = range_all(a.width);
   for (int is_signed = 0; is_signed < 2; is_signed++)
     if (compute(op, is_signed, a.width, span_of(a, is_signed), span_of(b, is_signed), &s) &&
