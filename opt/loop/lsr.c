@@ -9,15 +9,17 @@
  *            the group's first access in the first iteration (its computation is copied to the
  *            preheader, with the start values of the loop's phis), and advances by the stride, a
  *            number or an invariant value. A group without an access in every iteration needs at
- *            least MIN_CONDITIONAL accesses. Then integer sums in every iteration that are affine
- *            modulo 2^width become phis too, if that saves at least MIN_SAVED instructions: an
- *            index that may wrap has to be extended in each iteration, but not to be computed.
+ *            least MIN_CONDITIONAL accesses. Rows a symbolic stride apart share MAX_RELATIVES
+ *            pointers, to which share-addresses adds the stride. Then integer sums in every
+ *            iteration that are affine modulo 2^width become phis too, if that saves at least
+ *            MIN_SAVED instructions: an index that may wrap has to be extended in each iteration,
+ *            but not to be computed. At the end, parts of starts that do not change in the loop
+ *            around leave it.
  * Requires:  loop-simplify; vectorization before it; unrolling, combine and dce afterwards.
  * Preserves: control flow, LCSSA form.
  * Cost:      linear; at most MAX_POINTERS groups per loop, which also bounds the registers (two
  *            each).
- * Omits:     single conditional accesses and sums; exit tests; more than MAX_RELATIVES pointers
- *            that are a stride apart.
+ * Omits:     single conditional accesses and sums; exit tests.
  * Tests:     check/opt/lsr-*. */
 #include "analysis/scev.h"
 #include "ir/build.h"
@@ -419,8 +421,8 @@ static struct nvm_block place_of_invariant(const struct reducer *r, const struct
   return place;
 }
 
-/* How many instructions that were emitted before a loop, id and what it is computed from, do not
- * change in the loop around; 0: id does. */
+/* The number of instructions emitted before a loop that compute id, itself included, if it does not
+ * change in the loop around; else 0. */
 static uint32_t weigh_invariant(const struct reducer *r, const uint32_t *weights,
                                 struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(r->f, id);
@@ -445,8 +447,9 @@ static uint32_t weigh_invariant(const struct reducer *r, const uint32_t *weights
 static bool hoist_parts(struct reducer *r) {
   struct nvm_function *f = r->f;
   uint32_t first = r->part_count, count = f->insts.count - first;
-  uint32_t *weights = arena_alloc(r->env->arena, count * sizeof *weights + 1);
-  bool *moves = arena_alloc(r->env->arena, count * sizeof *moves + 1);
+  if (count == 0) return true;
+  uint32_t *weights = arena_alloc(r->env->arena, count * sizeof *weights);
+  bool *moves = arena_alloc(r->env->arena, count * sizeof *moves);
   if (!weights || !moves) return false;
   for (uint32_t n = 0; n < count; n++) {
     struct nvm_inst_id id = {first + n};
