@@ -1,10 +1,11 @@
 /* Ranges of integers; see ranges.h.
  *
- * Interval arithmetic in unbounded (128-bit) numbers, once unsigned and once signed. A result that
- * fits the width is the answer. A result that does not fit wraps and is unknown or, if a flag makes
- * wrapping poison, is clamped to the width. Each interval narrows the other where one of them does
- * not cross the sign. LLVM's ConstantRange is one interval that may wrap; two that do not wrap are
- * less precise for a few sets, and need no case distinctions. */
+ * Interval arithmetic in unbounded (128-bit) numbers, once unsigned and once signed. A result
+ * that fits the width is the answer. A result that does not fit wraps and is unknown or, if a
+ * flag makes wrapping poison, is clamped to the width; amounts of shifts are clamped likewise.
+ * Each interval narrows the other where one of them does not cross the sign. LLVM's
+ * ConstantRange is one interval that may wrap; two that do not wrap are less precise for a few
+ * sets, and need no case distinctions. */
 #include "analysis/ranges.h"
 
 #include "ir/evalint.h"
@@ -162,7 +163,7 @@ static struct span remainder_of(struct span a, struct span b) {
 static bool compute(enum op op, bool is_signed, uint32_t width, struct span a, struct span b,
                     struct span *out) {
   const nvm_i128 large = (nvm_i128)1 << 63;
-  if (op == OP_SHL || op == OP_LSHR || op == OP_ASHR) { /* poison by another amount */
+  if (op == OP_SHL || op == OP_LSHR || op == OP_ASHR) { /* other amounts give poison */
     b = (struct span){larger(b.low, 0), smaller(b.high, (nvm_i128)width - 1)};
     if (b.low > b.high) return false;
   }
@@ -225,6 +226,7 @@ uint16_t range_no_wrap(enum op op, struct range a, struct range b) {
   struct span s;
   uint16_t flags = 0;
   if (op != OP_ADD && op != OP_SUB && op != OP_MUL && op != OP_SHL) return 0;
+  /* By a larger amount the result is poison: no flag holds, though none would change it. */
   if (op == OP_SHL && b.high >= a.width) return 0;
   struct range all = range_all(a.width);
   for (int is_signed = 0; is_signed < 2; is_signed++)

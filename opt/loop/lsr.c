@@ -9,12 +9,12 @@
  *            the group's first access in the first iteration (its computation is copied to the
  *            preheader, with the start values of the loop's phis), and advances by the stride, a
  *            number or an invariant value. A group without an access in every iteration needs at
- *            least MIN_CONDITIONAL accesses. Rows a symbolic stride apart share MAX_RELATIVES
- *            pointers, to which share-addresses adds the stride. Then integer sums in every
- *            iteration that are affine modulo 2^width become phis too, if that saves at least
- *            MIN_SAVED instructions: an index that may wrap has to be extended in each iteration,
- *            but not to be computed. At the end, parts of starts that do not change in the loop
- *            around leave it.
+ *            least MIN_CONDITIONAL accesses. Of rows a symbolic stride apart, at most MAX_RELATIVES
+ *            get pointers; share-addresses computes the other addresses from them. Then integer sums
+ *            in every iteration that are affine modulo 2^width become phis too, if that saves at
+ *            least MIN_SAVED instructions: an index that may wrap has to be extended in each
+ *            iteration, but not to be computed. Finally, parts of starts that are invariant in an
+ *            enclosing loop are hoisted out of it.
  * Requires:  loop-simplify; vectorization before it; unrolling, combine and dce afterwards.
  * Preserves: control flow, LCSSA form.
  * Cost:      linear; at most MAX_POINTERS groups per loop, which also bounds the registers (two
@@ -124,15 +124,16 @@ static struct scev without_constant(struct scev a) {
   return a;
 }
 
-/* Whether the group gets a pointer, and has an access in every iteration that comes to b. */
+/* Whether the group, by its accesses seen so far, gets a pointer and is accessed in every iteration
+ * that reaches b. */
 static bool is_accessed_before(const struct reducer *r, const struct group *g, struct nvm_block b) {
   if (!inst_is_none(g->first)) return true;
   return g->conditional_count >= MIN_CONDITIONAL &&
          dominance_dominates(&r->nest.d, function_inst(r->f, g->conditional)->block, b);
 }
 
-/* Whether MAX_RELATIVES groups differ from the form, which b accesses, by a constant and a multiple
- * of an invariant symbol: share-addresses adds that to the pointer of one of them. */
+/* Whether MAX_RELATIVES groups differ from the form, the address of an access in b, by a constant
+ * and a multiple of an invariant symbol: share-addresses adds that to the pointer of one of them. */
 static bool has_relatives(struct reducer *r, struct scev form, struct nvm_block b) {
   uint32_t count = 0;
   for (uint32_t g = 0; g < r->group_count; g++) {
@@ -143,7 +144,8 @@ static bool has_relatives(struct reducer *r, struct scev form, struct nvm_block 
   return count >= MAX_RELATIVES;
 }
 
-/* The group of the form, which b accesses; a new one if there is room, else UINT32_MAX. */
+/* The group of the form, the address of an access in b; a new one if there is room, else
+ * UINT32_MAX. */
 static uint32_t find_group(struct reducer *r, struct scev form, struct nvm_block b) {
   struct scev step;
   for (uint32_t g = 0; g < r->group_count; g++) {
@@ -409,8 +411,10 @@ static void reduce_sums(struct reducer *r) {
   for_each_own(r, visit_root);
 }
 
+/* --- hoisting --------------------------------------------------------------------------------- */
+
 /* The preheader of the outermost loop around i in which its operands do not change; {0}: none. */
-static struct nvm_block place_of_invariant(const struct reducer *r, const struct nvm_inst *i) {
+static struct nvm_block outermost_preheader(const struct reducer *r, const struct nvm_inst *i) {
   const struct loops *l = &r->nest.loops;
   struct nvm_block place = {0};
   for (uint32_t n = l->innermost[i->block.index]; n; n = l->data[n].parent) {
@@ -421,58 +425,51 @@ static struct nvm_block place_of_invariant(const struct reducer *r, const struct
   return place;
 }
 
-/* The number of instructions emitted before a loop that compute id, itself included, if it does not
- * change in the loop around; else 0. */
-static uint32_t weigh_invariant(const struct reducer *r, const uint32_t *weights,
+/* The number of emitted instructions that compute id, itself included, if it is invariant in the
+ * innermost loop around it; else 0. Operands have lower ids than their users, phis excepted. */
+static uint32_t count_hoistable(const struct reducer *r, const uint32_t *counts,
                                 struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(r->f, id);
-  uint32_t weight = 1;
+  uint32_t count = 1;
   if (block_is_none(i->block) || i->op == OP_PHI || !effects_is_pure(r->f, i)) return 0;
-  uint32_t around = r->nest.loops.innermost[i->block.index];
-  for (uint32_t k = 0; around && k < i->operand_count; k++) {
+  uint32_t innermost = r->nest.loops.innermost[i->block.index];
+  for (uint32_t k = 0; innermost && k < i->operand_count; k++) {
     struct nvm_value v = inst_operand(r->f, i, k);
-    if (loops_is_invariant(&r->nest.loops, r->f, around, v)) continue;
-    struct nvm_inst_id part = value_inst_id(v);
-    if (part.index < r->part_count || function_inst(r->f, part)->block.index != i->block.index ||
-        !weights[part.index - r->part_count])
+    if (loops_is_invariant(&r->nest.loops, r->f, innermost, v)) continue;
+    struct nvm_inst_id operand = value_inst_id(v);
+    if (operand.index < r->part_count ||
+        function_inst(r->f, operand)->block.index != i->block.index ||
+        !counts[operand.index - r->part_count])
       return 0;
-    weight += weights[part.index - r->part_count];
+    count += counts[operand.index - r->part_count];
   }
-  return around ? weight : 0;
+  return innermost ? count : 0;
 }
 
-/* Moves parts of what was emitted before loops out of the loops around, if they are at least
- * MIN_HOISTED instructions: the result takes a register there. What only starts a phi stays: it is
- * computed in the register of the phi. */
-static bool hoist_parts(struct reducer *r) {
+/* Hoists code emitted into preheaders out of the enclosing loops if it has at least MIN_HOISTED
+ * instructions: the result occupies a register there. */
+static bool hoist_starts(struct reducer *r) {
   struct nvm_function *f = r->f;
   uint32_t first = r->part_count, count = f->insts.count - first;
   if (count == 0) return true;
-  uint32_t *weights = arena_alloc(r->env->arena, count * sizeof *weights);
-  bool *moves = arena_alloc(r->env->arena, count * sizeof *moves);
-  if (!weights || !moves) return false;
-  for (uint32_t n = 0; n < count; n++) {
-    struct nvm_inst_id id = {first + n};
-    weights[n] = weigh_invariant(r, weights, id);
-    if (function_inst(f, id)->op != OP_PHI) continue;
-    struct nvm_value start = inst_operand_at(f, id, 0);
-    if (value_kind(start) == VALUE_INST && value_index(start) >= first &&
-        f->uses.data[value_index(start)] == 1)
-      weights[value_index(start) - first] = 0;
-  }
+  uint32_t *counts = arena_alloc(r->env->arena, count * sizeof *counts);
+  bool *is_hoisted = arena_alloc(r->env->arena, count * sizeof *is_hoisted);
+  if (!counts || !is_hoisted) return false;
+  for (uint32_t n = 0; n < count; n++)
+    counts[n] = count_hoistable(r, counts, (struct nvm_inst_id){first + n});
   for (uint32_t n = count; n-- > 0;) {
     const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){first + n});
-    moves[n] = weights[n] && (moves[n] || weights[n] >= MIN_HOISTED);
-    for (uint32_t k = 0; moves[n] && k < i->operand_count; k++) {
+    is_hoisted[n] = counts[n] && (is_hoisted[n] || counts[n] >= MIN_HOISTED);
+    for (uint32_t k = 0; is_hoisted[n] && k < i->operand_count; k++) {
       struct nvm_value v = inst_operand(f, i, k);
       if (value_kind(v) == VALUE_INST && value_index(v) >= first)
-        moves[value_index(v) - first] = true;
+        is_hoisted[value_index(v) - first] = true;
     }
   }
   for (uint32_t n = 0; n < count; n++) {
     struct nvm_inst_id id = {first + n};
     struct nvm_block to =
-        moves[n] ? place_of_invariant(r, function_inst(f, id)) : (struct nvm_block){0};
+        is_hoisted[n] ? outermost_preheader(r, function_inst(f, id)) : (struct nvm_block){0};
     if (block_is_none(to)) continue;
     inst_unlink(f, id);
     inst_insert_before(f, id, block_terminator(f, to));
@@ -498,7 +495,7 @@ enum nvm_status lsr_run(struct nvm_function *f, struct pass_env *env, bool *chan
     use_pointers(&r);
     reduce_sums(&r);
   }
-  if (!hoist_parts(&r)) return NVM_OUT_OF_MEMORY;
+  if (!hoist_starts(&r)) return NVM_OUT_OF_MEMORY;
   rewrite_apply(&r.rewrite);
   /* Of a value that can be computed in part only, that part has been inserted. */
   *changed = r.changed || f->insts.count != r.part_count;
