@@ -28,7 +28,7 @@
  * Preserves: the control flow.
  * Cost:      n log n in the uses, times the parts of a variable, each round; variables of more
  *            than MAX_BYTES or MAX_PARTS are not split.
- * Omits:     addresses through phis, selects that are not only loaded from, variable indices
+ * Omits:     addresses through phis of several entries, selects that are not only loaded from, variable indices
  *            except into an array of one element; lifetime markers of split variables are dropped.
  * Tests:     check/opt/sroa-*. */
 #include <stdlib.h>
@@ -113,6 +113,13 @@ static bool add_call(struct splitter *s, struct nvm_inst_id id, struct nvm_value
   return add_slice(s, id, kind, offset, (uint64_t)length, size, TYPE_NONE);
 }
 
+/* Whether i computes an address from its first operand: a phi of one entry, as LCSSA form has at
+ * the exits of loops, forwards it. */
+static bool forwards_address(const struct nvm_inst *i) {
+  return i->op == OP_GEP || i->op == OP_BITCAST || i->op == OP_ADDRSPACECAST ||
+         (i->op == OP_PHI && i->operand_count == 2);
+}
+
 static bool collect_uses(struct splitter *s, struct nvm_value pointer, int64_t offset,
                          uint64_t size, uint32_t depth);
 
@@ -137,6 +144,9 @@ static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value 
       break;
     case OP_BITCAST:
     case OP_ADDRSPACECAST: break;
+    case OP_PHI:
+      if (!forwards_address(i)) return false;
+      break;
     default: return false;
   }
   return VEC_PUSH(s->arena, &s->derived, id) &&
@@ -161,16 +171,11 @@ static bool collect_uses(struct splitter *s, struct nvm_value pointer, int64_t o
 
 /* --- Use lists of addresses --- */
 
-static bool is_address_of(enum op op) {
-  return op == OP_GEP || op == OP_BITCAST || op == OP_ADDRSPACECAST;
-}
-
 /* Conservative test for an address in a candidate; looks at v and its first operand only. */
 static bool may_be_address(const struct splitter *s, struct nvm_value v) {
   const struct nvm_inst *i = value_inst(s->f, v);
-  if (i && is_address_of((enum op)i->op)) i = value_inst(s->f, v = inst_operand(s->f, i, 0));
-  return i &&
-         (i->op == OP_ALLOCA ? s->addresses[value_index(v)].wanted : is_address_of((enum op)i->op));
+  if (i && forwards_address(i)) i = value_inst(s->f, v = inst_operand(s->f, i, 0));
+  return i && (i->op == OP_ALLOCA ? s->addresses[value_index(v)].wanted : forwards_address(i));
 }
 
 static void note_use(struct splitter *s, struct nvm_inst_id user, struct nvm_value v) {
@@ -180,16 +185,15 @@ static void note_use(struct splitter *s, struct nvm_inst_id user, struct nvm_val
   s->addresses[value_index(v)].first = s->uses.count;
 }
 
-/* Whether add_use() supports this op. */
-static inline bool may_access(enum op op) {
-  return op == OP_LOAD || op == OP_STORE || op == OP_CALL || is_address_of(op);
+/* Whether add_use() supports this instruction. */
+static inline bool may_access(const struct nvm_inst *i) {
+  return i->op == OP_LOAD || i->op == OP_STORE || i->op == OP_CALL || forwards_address(i);
 }
 
 /* Adds i to the use lists of the addresses among its operands. */
 static void note_addresses(struct splitter *s, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(s->f, id);
-  uint32_t count =
-      is_address_of((enum op)i->op) ? 1 : i->operand_count; /* an index is not an address */
+  uint32_t count = forwards_address(i) ? 1 : i->operand_count; /* an index is not an address */
   for (uint32_t k = 0; k < count; k++) note_use(s, id, inst_operand(s->f, i, k));
 }
 
@@ -203,7 +207,7 @@ static void update_uses(struct splitter *s, const inst_list *candidates) {
   for (uint32_t k = 0; k < candidates->count && !s->failed; k++)
     s->addresses[candidates->data[k].index].wanted = true;
   for (uint32_t k = known; k < count && !s->failed; k++)
-    if (s->f->insts.data[k].block.index && may_access((enum op)s->f->insts.data[k].op))
+    if (s->f->insts.data[k].block.index && may_access(&s->f->insts.data[k]))
       note_addresses(s, (struct nvm_inst_id){k});
   for (uint32_t k = 0; k < s->moved.count && !s->failed; k++) note_addresses(s, s->moved.data[k]);
   s->noted = count;
