@@ -10,9 +10,9 @@
  *            preheader, with the start values of the loop's phis), and advances by the stride, a
  *            number or an invariant value. A group without an access in every iteration needs at
  *            least MIN_CONDITIONAL accesses. Of rows a symbolic stride apart, at most MAX_RELATIVES
- *            get pointers; share-addresses computes the other addresses from them. Then integer sums
- *            in every iteration that are affine modulo 2^width become phis too, if that saves at
- *            least MIN_SAVED instructions: an index that may wrap has to be extended in each
+ *            get pointers; share-addresses computes the other addresses from them. Then integer
+ *            sums in every iteration that are affine modulo 2^width become phis too, if that saves
+ *            at least MIN_SAVED instructions: an index that may wrap has to be extended in each
  *            iteration, but not to be computed. Finally, parts of starts that are invariant in an
  *            enclosing loop are hoisted out of it.
  * Requires:  loop-simplify; vectorization before it; unrolling, combine and dce afterwards.
@@ -133,7 +133,7 @@ static bool is_accessed_before(const struct reducer *r, const struct group *g, s
 }
 
 /* Whether MAX_RELATIVES groups differ from the form, the address of an access in b, by a constant
- * and a multiple of an invariant symbol: share-addresses adds that to the pointer of one of them. */
+ * and a multiple of an invariant symbol: share-addresses adds that to one of their pointers. */
 static bool has_relatives(struct reducer *r, struct scev form, struct nvm_block b) {
   uint32_t count = 0;
   for (uint32_t g = 0; g < r->group_count; g++) {

@@ -28,8 +28,9 @@
  * Preserves: the control flow.
  * Cost:      n log n in the uses, times the parts of a variable, each round; variables of more
  *            than MAX_BYTES or MAX_PARTS are not split.
- * Omits:     addresses through phis of several entries, selects that are not only loaded from, variable indices
- *            except into an array of one element; lifetime markers of split variables are dropped.
+ * Omits:     addresses through phis of several entries, selects that are not only loaded from,
+ *            variable indices except into an array of one element; lifetime markers of split
+ *            variables are dropped.
  * Tests:     check/opt/sroa-*. */
 #include <stdlib.h>
 
