@@ -226,7 +226,7 @@ uint16_t range_no_wrap(enum op op, struct range a, struct range b) {
   struct span s;
   uint16_t flags = 0;
   if (op != OP_ADD && op != OP_SUB && op != OP_MUL && op != OP_SHL) return 0;
-  /* By a larger amount the result is poison: no flag holds, though none would change it. */
+  /* Where the amount may make the result poison, a flag says nothing more. */
   if (op == OP_SHL && b.high >= a.width) return 0;
   struct range all = range_all(a.width);
   for (int is_signed = 0; is_signed < 2; is_signed++)

@@ -172,7 +172,6 @@ static void move_any(struct lower *l, struct address to, struct address from,
 
 /* --- The intrinsics --- */
 
-/* The last argument is the volatile flag; LLVM 6 and earlier had an alignment before it. */
 /* Pointer argument k, aligned as its `align` attribute states. */
 static struct address argument_address(struct lower *l, const struct nvm_inst *i, uint32_t k) {
   const struct attr_table_data *t = &l->module->attributes;

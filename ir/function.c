@@ -303,7 +303,7 @@ uint64_t call_copy_align(const struct nvm_function *f, const struct nvm_inst *i,
 
 bool call_copy_is_volatile(const struct nvm_function *f, const struct nvm_inst *i) {
   nvm_u128 is_volatile;
-  uint32_t last = call_arg_count(f, i) - 1;
+  uint32_t last = call_arg_count(f, i) - 1; /* LLVM 6 and earlier had an alignment before it */
   return !const_is_int(f->module, inst_operand(f, i, last), &is_volatile) || is_volatile;
 }
 
