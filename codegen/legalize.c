@@ -10,6 +10,7 @@
  *
  * A remainder next to the quotient of the same operands is computed from it: ptxas calls a
  * subroutine for each of 64 bits; of 32 bits it shares the work, but corrects both results. */
+#include "analysis/division.h"
 #include "codegen/stage.h"
 #include "ir/build.h"
 
@@ -181,42 +182,23 @@ static void access_as_integer(struct nvm_function *f, struct nvm_inst_id id) {
 
 /* --- quotient and remainder ------------------------------------------------------------------- */
 
-static bool is_quotient(const struct nvm_inst *i) { return i->op == OP_UDIV || i->op == OP_SDIV; }
-
 /* Whether i divides integers of 32 or 64 bits by a variable. A constant dividend could be undef, a
  * different number at each use; what is in a register is one number. */
 static bool divides_by_variable(const struct nvm_function *f, const struct nvm_inst *i) {
-  bool divides = is_quotient(i) || i->op == OP_UREM || i->op == OP_SREM;
-  return divides && (type_equal(i->type, TYPE_I32) || type_equal(i->type, TYPE_I64)) &&
+  return division_is(i) && (type_equal(i->type, TYPE_I32) || type_equal(i->type, TYPE_I64)) &&
          value_kind(inst_operand(f, i, 0)) != VALUE_CONST &&
          value_kind(inst_operand(f, i, 1)) != VALUE_CONST;
-}
-
-/* The next instruction of the block that divides the same operands for the other result. */
-static struct nvm_inst_id other_result(const struct nvm_function *f, const struct nvm_inst *i) {
-  enum { MAX_STEPS = 64 };
-  bool is_signed = i->op == OP_SDIV || i->op == OP_SREM;
-  enum op op = is_quotient(i) ? (is_signed ? OP_SREM : OP_UREM) : (is_signed ? OP_SDIV : OP_UDIV);
-  struct nvm_inst_id at = i->next;
-  for (int step = 0; step < MAX_STEPS && !inst_is_none(at); step++) {
-    const struct nvm_inst *other = function_inst(f, at);
-    if (other->op == op && value_equal(inst_operand(f, i, 0), inst_operand(f, other, 0)) &&
-        value_equal(inst_operand(f, i, 1), inst_operand(f, other, 1)))
-      return at;
-    at = other->next;
-  }
-  return (struct nvm_inst_id){0};
 }
 
 /* The remainder becomes a difference in place. A quotient that follows it becomes a copy of one
  * that is computed before both. */
 static void share_division(struct nvm_function *f, struct nvm_inst_id first) {
-  struct nvm_inst_id second = other_result(f, function_inst(f, first)), remainder = second;
+  struct nvm_inst_id second = division_find_other(f, function_inst(f, first)), remainder = second;
   if (inst_is_none(second)) return;
   struct nvm_value quotient = value_of_inst(first);
   function_inst(f, first)->flags = function_inst(f, second)->flags =
       0; /* an exact quotient may be poison where the other is not */
-  if (!is_quotient(function_inst(f, first))) {
+  if (!division_is_quotient(function_inst(f, first))) {
     const struct nvm_inst *i = function_inst(f, second);
     struct nvm_value pair[] = {inst_operand(f, i, 0), inst_operand(f, i, 1)};
     struct builder above = builder_replacing(f, first);

@@ -17,11 +17,12 @@ bool reflect_is_callee(const struct nvm_module *m, struct nvm_value callee) {
   if (value_kind(callee) != VALUE_FUNCTION) return false;
   const struct nvm_function *f = module_function(m, callee);
   if (f->intrinsic) return f->intrinsic == INTRINSIC_nvvm_reflect;
+  if (!function_is_declaration(f)) return false;
   struct nvm_text name = module_text(m, f->symbol.name);
   if (!text_is(name, "__nvvm_reflect") && !text_is(name, "__nvvm_reflect_ocl")) return false;
   bool takes_text = function_arg_count(f) == 1 && type_is_ptr(&m->types, function_arg_type(f, 0)) &&
                     !(type_info(&m->types, f->type)->flags & TYPE_VARIADIC);
-  return function_is_declaration(f) && takes_text && is_answer(m, function_result_type(f));
+  return takes_text && is_answer(m, function_result_type(f));
 }
 
 bool reflect_is_call(const struct nvm_function *f, const struct nvm_inst *i) {

@@ -7,6 +7,9 @@
  *            edge) and is in no loop that the instruction is not in. If this would keep more
  *            registers alive than it saves, only to blocks whose execution a branch decides. A load
  *            moves only there, past nothing that may write or synchronize.
+ *            The step of a counter moves below the last read of the counter in its block, so that
+ *            both can have one register:
+ *              next = i - 1; c = i > 0; i = next   →   c = i > 0; i = i - 1
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      linear in uses times MAX_STEPS up the dominator tree.
@@ -125,6 +128,48 @@ static bool stops_loads(const struct nvm_function *f, struct nvm_inst_id id) {
          (i->op == OP_LOAD && !effects_is_plain_access(i));
 }
 
+/* Whether i is the next value of the phi that is an operand of it, and nothing else reads it. */
+static struct nvm_value counter_of_step(const struct sinker *s, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(s->f, id);
+  uint32_t first = s->uses.first[id.index];
+  if (i->op < OP_FIRST_INT || i->op > OP_LAST_INT || s->uses.first[id.index + 1] != first + 1) return VALUE_NULL;
+  struct nvm_value phi = value_of_inst(s->uses.users[first]);
+  if (value_inst(s->f, phi)->op != OP_PHI) return VALUE_NULL;
+  for (uint32_t k = 0; k < 2; k++) {
+    struct nvm_value other = inst_operand(s->f, i, 1 - k);
+    const struct nvm_inst *definition =
+        value_kind(other) == VALUE_INST ? value_inst(s->f, other) : NULL;
+    if (value_equal(inst_operand(s->f, i, k), phi) &&
+        (!definition || definition->block.index != i->block.index))
+      return phi;
+  }
+  return VALUE_NULL;
+}
+
+static bool reads(const struct nvm_function *f, struct nvm_inst_id id, struct nvm_value v) {
+  const struct nvm_inst *i = function_inst(f, id);
+  for (uint32_t k = 0; k < i->operand_count; k++)
+    if (value_equal(inst_operand(f, i, k), v)) return true;
+  return false;
+}
+
+/* Moves the step i below the last read of its counter. */
+static bool sink_step(const struct sinker *s, struct nvm_inst_id i) {
+  struct nvm_function *f = s->f;
+  struct nvm_value counter = counter_of_step(s, i);
+  struct nvm_inst_id at = function_inst(f, i)->next, below = {0}; /* the new next one */
+  if (value_is_none(counter)) return false;
+  for (int steps = 0; steps < MAX_STEPS && !inst_is_none(function_inst(f, at)->next); steps++) {
+    bool is_last = reads(f, at, counter);
+    at = function_inst(f, at)->next;
+    if (is_last) below = at;
+  }
+  if (inst_is_none(below)) return false;
+  inst_unlink(f, i);
+  inst_insert_before(f, i, below);
+  return true;
+}
+
 static bool sink(struct sinker *s, struct nvm_inst_id i) {
   struct nvm_function *f = s->f;
   struct nvm_block from = function_inst(f, i)->block;
@@ -133,7 +178,7 @@ static bool sink(struct sinker *s, struct nvm_inst_id i) {
   if (is_load ? s->fixes_loads[from.index] : !effects_is_pure(f, function_inst(f, i))) return false;
   struct nvm_block to = find_place(s, i);
   if (is_load) to = find_place_of_load(s, i, to);
-  if (to.index == from.index) return false;
+  if (to.index == from.index) return !is_load && sink_step(s, i);
   inst_unlink(f, i);
   inst_insert_before(f, i, block_first_after_phis(f, to));
   return true;
