@@ -153,6 +153,11 @@ static enum nvm_status check_launch(struct sim *s, const struct sim_launch *l) {
       f->performance.maxntid[0]
           ? f->performance.maxntid[0] * f->performance.maxntid[1] * f->performance.maxntid[2]
           : 1024;
+  const uint32_t *exact = f->performance.reqntid;
+  if (exact[0] && (l->block[0] != exact[0] || l->block[1] != exact[1] || l->block[2] != exact[2]))
+    return finding_refuse(s, SIM_BAD_LAUNCH, f->name, 0,
+                          "kernel '%t' requires blocks of %u x %u x %u threads", l->kernel,
+                          exact[0], exact[1], exact[2]);
   if (threads > most)
     return finding_refuse(s, SIM_BAD_LAUNCH, f->name, 0,
                           "kernel '%t' allows %u threads per block, not %U", l->kernel, most,

@@ -14,14 +14,16 @@
  *   counted  KERNEL FILLING SHAPE LEVEL WARP_INSTRUCTIONS    with --measure
  * "ir" is the unoptimized IR, compared with the PTX of -O0 like the levels.
  *
- * Two blocks of 64 threads; a kernel with a finding there gets other shapes, down to a single
- * thread, before it is no case. --measure compares nothing: it counts what each level and each PTX
+ * Two blocks of 64 threads, or of the size that the kernel requires or at most allows if that is
+ * smaller; a kernel with a finding there gets other shapes, down to a single thread, before it is
+ * no case. --measure compares nothing: it counts what each level and each PTX
  * text beside them executes, in the first filling and shape that is without a finding as IR. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/launch_bounds.h"
 #include "api/module.h"
 #include "kernel_arguments.h"
 #include "nvmini.h"
@@ -36,7 +38,7 @@ struct shape {
 };
 static const struct shape shapes[] = {{2, 64, 1}, {2, 8, 8},  {2, 16, 16}, {2, 256, 1}, {2, 32, 1},
                                       {1, 64, 1}, {1, 32, 8}, {1, 32, 1},  {2, 1, 1},   {1, 1, 1}};
-enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+enum { SHAPES = sizeof shapes / sizeof shapes[0], USUAL_THREADS = 64 };
 
 /* A module compiled at one level, or at none ("ir"). */
 struct level {
@@ -260,6 +262,18 @@ static void compare(const struct instance *c, struct level *l, struct shape shap
          differs ? message : "");
 }
 
+/* The shape that the bounds of the kernel's launch ask for; no blocks: none in particular. */
+static struct shape bounded_shape(struct instance *c) {
+  uint32_t exact[3] = {0}, most;
+  const struct annotations *all = annotations_read(c->m, &c->arena);
+  if (!all) abort();
+  struct nvm_value kernel = module_find_symbol(c->m, c->f->symbol.name);
+  launch_bounds_triple(all, kernel, "nvvm.reqntid", launch_bounds_required, exact);
+  if (exact[0] && exact[2] == 1) return (struct shape){2, exact[0], exact[1]};
+  most = launch_bounds_threads(all, kernel);
+  return (struct shape){most && most < USUAL_THREADS ? 2 : 0, most, 1};
+}
+
 static void run_filling(struct levels *l, struct instance *c, int filling) {
   struct nvm_text kernel = module_text(c->m, c->f->symbol.name);
   char first[600] = "", reason[600];
@@ -270,15 +284,17 @@ static void run_filling(struct levels *l, struct instance *c, int filling) {
            filling_names[filling]);
     return;
   }
-  for (int i = 0; i < SHAPES; i++) {
+  struct shape bounded = bounded_shape(c);
+  for (int i = bounded.blocks ? -1 : 0; i < SHAPES; i++) {
+    struct shape shape = i < 0 ? bounded : shapes[i];
     struct outcome ir, base;
-    bool usable = is_case(c, l, shapes[i], &ir, &base, reason, sizeof reason);
+    bool usable = is_case(c, l, shape, &ir, &base, reason, sizeof reason);
     if (usable) {
-      compare(c, &l->all[0], shapes[i], filling_names[filling], &base, &ir);
+      compare(c, &l->all[0], shape, filling_names[filling], &base, &ir);
       for (uint32_t k = 2; k < l->count; k++) {
         if (!l->all[k].works) continue;
-        struct outcome o = execute(c, &l->all[k], shapes[i], RESULT_ONLY, 0, 8 * STEP_LIMIT);
-        compare(c, &l->all[k], shapes[i], filling_names[filling], &base, &o);
+        struct outcome o = execute(c, &l->all[k], shape, RESULT_ONLY, 0, 8 * STEP_LIMIT);
+        compare(c, &l->all[k], shape, filling_names[filling], &base, &o);
         end(&o);
       }
     } else if (!*first) memcpy(first, reason, sizeof first);
@@ -304,12 +320,14 @@ static void count_level(const struct instance *c, struct level *l, struct shape 
 
 /* True: the kernel has been counted. */
 static bool measure_filling(struct levels *l, struct instance *c) {
-  for (int i = 0; i < SHAPES; i++) {
-    struct outcome ir = execute(c, &l->all[0], shapes[i], ALL_CHECKS, 0, STEP_LIMIT);
+  struct shape bounded = bounded_shape(c);
+  for (int i = bounded.blocks ? -1 : 0; i < SHAPES; i++) {
+    struct shape shape = i < 0 ? bounded : shapes[i];
+    struct outcome ir = execute(c, &l->all[0], shape, ALL_CHECKS, 0, STEP_LIMIT);
     bool usable = !*ir.finding;
     end(&ir);
     for (uint32_t k = 2; usable && k < l->count; k++)
-      if (l->all[k].works) count_level(c, &l->all[k], shapes[i]);
+      if (l->all[k].works) count_level(c, &l->all[k], shape);
     if (usable) return true;
   }
   return false;

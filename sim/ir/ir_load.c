@@ -1,6 +1,7 @@
 /* A module of IR in the machine: its functions get numbers, its variables memory and their
  * initializers' values. The machine expects PTX's records of functions and their parameters
  * (sim_kernel, check_launch), so each function gets one. */
+#include "analysis/launch_bounds.h"
 #include "ir/debug.h"
 #include "sim/ir/ir_decoder.h"
 #include "sim/ir/ir_exec.h"
@@ -112,8 +113,10 @@ static struct ptx_variable describe_parameter(const struct nvm_function *f, uint
   return v;
 }
 
-/* The machine's record of a function; parameters only of kernels. */
-static struct ptx_function *describe(struct sim *s, const struct nvm_function *f) {
+/* The machine's record of a function; parameters and bounds of the launch only of kernels. */
+static struct ptx_function *describe(struct sim *s, uint32_t number,
+                                     const struct annotations *all) {
+  const struct nvm_function *f = s->ir->module->functions.data[number];
   struct ptx_function *p = arena_alloc(&s->arena, sizeof *p);
   if (!p) return NULL;
   ptx_function_init(p, &s->ir->names, &s->arena);
@@ -122,16 +125,21 @@ static struct ptx_function *describe(struct sim *s, const struct nvm_function *f
   p->is_declaration = function_is_declaration(f);
   for (uint32_t i = 0; p->is_entry && i < function_arg_count(f); i++)
     if (!VEC_PUSH(&s->arena, &p->params, describe_parameter(f, i))) return NULL;
+  if (!p->is_entry) return p;
+  struct nvm_value kernel = value_make(VALUE_FUNCTION, number);
+  launch_bounds_triple(all, kernel, "nvvm.reqntid", launch_bounds_required, p->performance.reqntid);
+  launch_bounds_triple(all, kernel, "nvvm.maxntid", launch_bounds_most, p->performance.maxntid);
   return p;
 }
 
 static bool add_functions(struct sim *s) {
   struct ir_program *p = s->ir;
   struct nvm_module *m = p->module;
-  for (uint32_t i = 1; i < m->functions.count; i++) {
+  const struct annotations *all = annotations_read(m, &s->arena);
+  for (uint32_t i = 1; all && i < m->functions.count; i++) {
     const struct nvm_function *f = m->functions.data[i];
     struct func *func = arena_alloc(&s->arena, sizeof *func);
-    if (!func || !(func->ptx = describe(s, f))) return false;
+    if (!func || !(func->ptx = describe(s, i, all))) return false;
     if (f->intrinsic) continue;
     func->front = &front;
     func->name = func->ptx->name;
@@ -140,7 +148,7 @@ static bool add_functions(struct sim *s) {
     p->code[i] = s->funcs.count;
     if (!symbol_add_function(s, func)) return false;
   }
-  return true;
+  return all != NULL;
 }
 
 /* --- the module ------------------------------------------------------------------------------- */
