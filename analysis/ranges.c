@@ -159,6 +159,16 @@ static struct span remainder_of(struct span a, struct span b) {
                        a.high > 0 ? smaller(a.high, most) : 0};
 }
 
+/* Divisors of 0 have no quotient; false if there is no other. */
+static bool quotient_of(struct span a, struct span b, struct span *out) {
+  if (b.low == 0) b.low = 1;
+  if (b.high == 0) b.high = -1;
+  if (b.low > b.high) return false;
+  nvm_i128 most = larger(larger(a.low, -a.low), larger(a.high, -a.high));
+  *out = b.low < 0 && b.high > 0 ? (struct span){-most, most} : corners(divided, a, b);
+  return true;
+}
+
 /* *out is the interval of `op` on unbounded numbers; false if unknown. */
 static bool compute(enum op op, bool is_signed, uint32_t width, struct span a, struct span b,
                     struct span *out) {
@@ -180,9 +190,8 @@ static bool compute(enum op op, bool is_signed, uint32_t width, struct span a, s
       return true;
     case OP_UDIV:
     case OP_SDIV:
-      if (is_signed != (op == OP_SDIV) || b.low <= 0) return false;
-      *out = corners(divided, a, b);
-      return true;
+      if (is_signed != (op == OP_SDIV)) return false;
+      return quotient_of(a, b, out);
     case OP_UREM:
     case OP_SREM:
       if (is_signed != (op == OP_SREM)) return false;

@@ -279,12 +279,18 @@ static bool narrow_product(struct walker *w, struct nvm_inst_id id, struct range
   return narrow_binary(w, id, flags, as);
 }
 
+/* Whether quotients of such numbers are those of 32-bit numbers: only -2^31 / -1 does not fit. */
+static bool divides_in_32_bits(struct range a, struct range b) {
+  return fits(a) & fits(b) & FITS_SIGNED && (a.least > INT32_MIN || b.least > -1 || b.most < -1);
+}
+
 static bool simplify_division(struct walker *w, struct nvm_inst_id id, struct range a,
                               struct range b) {
   struct nvm_inst *i = function_inst(w->f, id);
   bool quotient = i->op == OP_SDIV || i->op == OP_UDIV;
   if (i->op == OP_SDIV || i->op == OP_SREM) {
-    if (a.least < 0 || b.least < 0) return true;
+    if (a.least < 0 || b.least < 0)
+      return !divides_in_32_bits(a, b) || narrow_binary(w, id, 0, FITS_SIGNED);
     change_op(w, id, quotient ? OP_UDIV : OP_UREM, i->flags);
   }
   if (a.high < b.low)

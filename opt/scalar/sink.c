@@ -132,7 +132,8 @@ static bool stops_loads(const struct nvm_function *f, struct nvm_inst_id id) {
 static struct nvm_value counter_of_step(const struct sinker *s, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(s->f, id);
   uint32_t first = s->uses.first[id.index];
-  if (i->op < OP_FIRST_INT || i->op > OP_LAST_INT || s->uses.first[id.index + 1] != first + 1) return VALUE_NULL;
+  if (i->op < OP_FIRST_INT || i->op > OP_LAST_INT || s->uses.first[id.index + 1] != first + 1)
+    return VALUE_NULL;
   struct nvm_value phi = value_of_inst(s->uses.users[first]);
   if (value_inst(s->f, phi)->op != OP_PHI) return VALUE_NULL;
   for (uint32_t k = 0; k < 2; k++) {
@@ -157,7 +158,7 @@ static bool reads(const struct nvm_function *f, struct nvm_inst_id id, struct nv
 static bool sink_step(const struct sinker *s, struct nvm_inst_id i) {
   struct nvm_function *f = s->f;
   struct nvm_value counter = counter_of_step(s, i);
-  struct nvm_inst_id at = function_inst(f, i)->next, below = {0}; /* the new next one */
+  struct nvm_inst_id at = function_inst(f, i)->next, below = {0}; /* what will follow i */
   if (value_is_none(counter)) return false;
   for (int steps = 0; steps < MAX_STEPS && !inst_is_none(function_inst(f, at)->next); steps++) {
     bool is_last = reads(f, at, counter);
