@@ -25,6 +25,7 @@
 #include "analysis/effects.h"
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
+#include "opt/rewrite.h"
 
 enum { MAX_ACCESSES = 200, MAX_EXITS = 4 };
 
@@ -47,6 +48,7 @@ struct mover {
   struct loop_facts *facts;         /* by loop */
   VEC(struct loop_access) accesses; /* of memory, in the order of the nest's blocks */
   bool changed;
+  struct rewrite rewrite; /* loads that equal one that was moved */
 };
 
 static void find_pivot(struct mover *m, uint32_t n) {
@@ -175,14 +177,37 @@ static bool hoist_phi(struct mover *m, struct nvm_inst_id id) {
   return m->changed = true;
 }
 
+/* The load that was moved to the preheader of loop `out` and equals i, which may move there, too. */
+static struct nvm_inst_id find_moved(const struct mover *m, struct nvm_inst_id id, uint32_t out) {
+  enum { MAX_STEPS = 16 };
+  const struct nvm_function *f = m->f;
+  const struct nvm_inst *i = function_inst(f, id);
+  struct nvm_inst_id at = block_terminator(f, m->nest.loops.data[out].preheader);
+  for (int step = 0; i->op == OP_LOAD && step < MAX_STEPS; step++) {
+    at = function_inst(f, at)->previous;
+    if (inst_is_none(at) || effects_on_memory(f, at) & EFFECT_WRITES) break;
+    const struct nvm_inst *moved = function_inst(f, at);
+    if (moved->op == OP_LOAD && type_equal(moved->type, i->type) && moved->aux == i->aux &&
+        value_equal(inst_operand(f, moved, 0), inst_operand(f, i, 0)))
+      return at;
+  }
+  return (struct nvm_inst_id){0};
+}
+
 /* Moves i to the preheader of loop `out`. */
 static void move_out(struct mover *m, struct nvm_inst_id i, uint32_t out) {
+  struct nvm_inst_id same = find_moved(m, i, out);
   if (!is_certain(m, out, function_inst(m->f, i)->block)) {
     m->f->locations.data[i.index].index = 0; /* docs/locations.md, rule 4 */
     m->f->attachments.data[i.index] = 0;     /* what they say held behind the branch */
   }
-  inst_unlink(m->f, i);
-  inst_insert_before(m->f, i, block_terminator(m->f, m->nest.loops.data[out].preheader));
+  if (!inst_is_none(same)) {
+    effects_join_access_metadata(m->f, same, i, false);
+    rewrite_set(&m->rewrite, i, value_of_inst(same));
+  } else {
+    inst_unlink(m->f, i);
+    inst_insert_before(m->f, i, block_terminator(m->f, m->nest.loops.data[out].preheader));
+  }
   ++*m->env->statistic;
   m->changed = true;
 }
@@ -225,6 +250,7 @@ static bool hoist(struct mover *m) {
     if (l->innermost[b.index] == 0) continue;
     for (struct nvm_inst_id i = function_block(m->f, b)->first, next; !inst_is_none(i); i = next) {
       next = function_inst(m->f, i)->next;
+      if (m->rewrite.set_count) rewrite_operands(&m->rewrite, i);
       if (function_inst(m->f, i)->op == OP_PHI && hoist_phi(m, i)) continue;
       uint32_t out = find_target_loop(m, i);
       if (out) move_out(m, i, out);
@@ -337,7 +363,9 @@ enum nvm_status licm_run(struct nvm_function *f, struct pass_env *env, bool *cha
   if (m.nest.loops.count == 0) return NVM_OK;
   m.alias = alias_init(f, env->arena);
   m.facts = arena_alloc(env->arena, (m.nest.loops.count + 1) * sizeof *m.facts);
-  if (!m.alias || !m.facts || !survey(&m) || !hoist(&m)) return NVM_OUT_OF_MEMORY;
+  if (!m.alias || !m.facts || !rewrite_init(&m.rewrite, f, env->arena) || !survey(&m) || !hoist(&m))
+    return NVM_OUT_OF_MEMORY;
+  rewrite_apply(&m.rewrite);
   for (uint32_t n = 1; n <= m.nest.loops.count; n++)
     if (!promote_in(&m, n)) return NVM_OUT_OF_MEMORY;
   *changed = m.changed;
