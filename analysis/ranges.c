@@ -215,6 +215,13 @@ static bool lies_within(struct span s, struct span all) {
   return s.low >= all.low && s.high <= all.high;
 }
 
+bool range_divides_in(uint32_t width, struct range a, struct range b) {
+  struct range all = range_all(width);
+  bool fits = a.least >= all.least && a.most <= all.most && b.least >= all.least &&
+              b.most <= all.most && !range_is_empty(a) && !range_is_empty(b);
+  return fits && (a.least > all.least || b.least > -1 || b.most < -1);
+}
+
 struct range range_binary(enum op op, uint16_t flags, struct range a, struct range b) {
   struct range r = range_all(a.width);
   for (int is_signed = 0; is_signed < 2; is_signed++) {

@@ -18,6 +18,7 @@
  *              0 <= x and x < y, where y is not negative     → x below y, unsigned
  *              64-bit mul, div, shift of 32-bit values       → 32 bits and an extension
  *              add, sub, mul, shl in range                   → nuw, nsw
+ *              comparison decided by one of the same values   → the constant (relations.h)
  *              impossible case of a switch                   → removed
  *              phi of true and false by a branch             → the branch condition
  *              64-bit counter of 32-bit values               → 32 bits, if all users extend it at
@@ -25,7 +26,8 @@
  * Requires:  nothing.
  * Preserves: the blocks; edges of impossible cases are removed.
  * Cost:      linear in instructions and in facts; conditions are followed MAX_DEPTH levels deep.
- * Omits:     relations between two variables; vectors; facts that hold on an edge into a join.
+ * Omits:     other relations of two variables than comparisons; vectors; facts that hold on an edge
+ *            into a join.
  * Tests:     check/opt/correlated*.nvir, unit/test_ranges.c. */
 #include "ir/build.h"
 #include "ir/dominance.h"
@@ -37,6 +39,7 @@
 #include "analysis/effects.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
+#include "opt/scalar/relations.h"
 #include "analysis/uses.h"
 
 enum { MAX_DEPTH = 4 };
@@ -66,6 +69,7 @@ struct walker {
   struct nvm_block *child, *sibling; /* of the dominator tree, in reverse postorder */
   uint8_t *fits;                     /* by instruction: FITS_ of phis with two entries */
   struct nonnegative nonnegative;
+  struct relations relations;
   VEC(struct counter) counters;
   uint32_t *case_of; /* by block: the case operand of the switch that leads there, 0: none */
   bool changed;
@@ -279,18 +283,13 @@ static bool narrow_product(struct walker *w, struct nvm_inst_id id, struct range
   return narrow_binary(w, id, flags, as);
 }
 
-/* Whether quotients of such numbers are those of 32-bit numbers: only -2^31 / -1 does not fit. */
-static bool divides_in_32_bits(struct range a, struct range b) {
-  return fits(a) & fits(b) & FITS_SIGNED && (a.least > INT32_MIN || b.least > -1 || b.most < -1);
-}
-
 static bool simplify_division(struct walker *w, struct nvm_inst_id id, struct range a,
                               struct range b) {
   struct nvm_inst *i = function_inst(w->f, id);
   bool quotient = i->op == OP_SDIV || i->op == OP_UDIV;
   if (i->op == OP_SDIV || i->op == OP_SREM) {
     if (a.least < 0 || b.least < 0)
-      return !divides_in_32_bits(a, b) || narrow_binary(w, id, 0, FITS_SIGNED);
+      return a.width != 64 || !range_divides_in(32, a, b) || narrow_binary(w, id, 0, FITS_SIGNED);
     change_op(w, id, quotient ? OP_UDIV : OP_UREM, i->flags);
   }
   if (a.high < b.low)
@@ -468,6 +467,11 @@ static bool visit_binary(struct walker *w, struct nvm_inst_id id) {
 /* The same for other instructions. */
 static bool visit_other(struct walker *w, struct nvm_inst_id id) {
   struct nvm_inst *i = function_inst(w->f, id);
+  int truth = i->op == OP_ICMP ? relations_decide(&w->relations, id, current_range, w) : -1;
+  if (truth >= 0) {
+    set_range(w, id.index, range_unsigned(1, (uint64_t)truth, (uint64_t)truth));
+    return true;
+  }
   if (i->op == OP_CALL) simplify_call(w, id);
   if (i->op == OP_SWITCH && i->operand_count > 2) return drop_cases(w, id);
   if (i->op == OP_SEXT) simplify_extension(w, id);
@@ -685,8 +689,9 @@ enum nvm_status correlated_run(struct nvm_function *f, struct pass_env *env, boo
   w.nonnegative.marked = arena_alloc(env->arena, f->insts.count * sizeof *w.nonnegative.marked);
   w.case_of = arena_alloc(env->arena, f->blocks.count * sizeof *w.case_of);
   if (!w.knowledge || !w.known || !w.child || !w.sibling || !w.case_of || !w.fits ||
-      !w.nonnegative.marked || !flow_dominance(env->flow, f, &w.dominance) ||
-      !rewrite_init(&w.rewrite, f, env->arena) || !walk(&w) || !demote_counters(&w))
+      !w.nonnegative.marked || !relations_init(&w.relations, f, &w.dominance, env->arena) ||
+      !flow_dominance(env->flow, f, &w.dominance) || !rewrite_init(&w.rewrite, f, env->arena) ||
+      !walk(&w) || !demote_counters(&w))
     return NVM_OUT_OF_MEMORY;
   *env->statistic += w.rewrite.count;
   rewrite_apply(&w.rewrite);
