@@ -33,8 +33,7 @@ struct range range_where(enum icmp_predicate predicate, struct range b);
 /* `a predicate b`: 1 or 0 if known, else -1. */
 int range_compare(enum icmp_predicate predicate, struct range a, struct range b);
 
-/* Whether signed numbers a divided by b, and all results, fit in `width` bits: only the least number
- * by -1 does not. */
+/* Whether signed numbers a, b and a / b fit in `width` bits; the least number by -1 does not. */
 bool range_divides_in(uint32_t width, struct range a, struct range b);
 /* The flags (INST_NUW, INST_NSW) that add, sub, mul or shl of such numbers can have. */
 uint16_t range_no_wrap(enum op op, struct range a, struct range b);

@@ -26,8 +26,7 @@
  * Requires:  nothing.
  * Preserves: the blocks; edges of impossible cases are removed.
  * Cost:      linear in instructions and in facts; conditions are followed MAX_DEPTH levels deep.
- * Omits:     other relations of two variables than comparisons; vectors; facts that hold on an edge
- *            into a join.
+ * Omits:     other relations of two variables; vectors; facts that hold on an edge into a join.
  * Tests:     check/opt/correlated*.nvir, unit/test_ranges.c. */
 #include "ir/build.h"
 #include "ir/dominance.h"
