@@ -550,6 +550,47 @@ static bool is_before(const struct counting *c, struct scev a, bool exists) {
   return is_less(c->predicate) ? more >= is_strict(c->predicate) : -more >= is_strict(c->predicate);
 }
 
+/* v = base + by in unbounded signed numbers, unless it is poison. */
+struct offset {
+  struct nvm_value base;
+  nvm_i128 by;
+};
+
+static struct offset offset_of(const struct nvm_function *f, struct nvm_value v) {
+  const struct nvm_inst *i = value_inst_of(f, v, OP_ADD);
+  nvm_u128 bits;
+  if (!i || !(i->flags & INST_NSW) || !const_is_int(f->module, inst_operand(f, i, 1), &bits))
+    return (struct offset){v, 0};
+  uint32_t width = known_bits_of(f, v).width;
+  if (width == 0) return (struct offset){v, 0};
+  return (struct offset){inst_operand(f, i, 0), evalint_sext(width, (uint64_t)bits)};
+}
+
+/* Whether T0 is before B, because both are numbers added to one value without wrapping, and no
+ * later T wraps. If T0 or B is poison, so is the first test. A difference is no sum: the step of
+ * sub nsw i8 x, -128 is not -128. */
+static bool starts_before(const struct counting *c, struct nvm_value bound) {
+  const struct nvm_function *f = c->e->f;
+  struct offset b = offset_of(f, bound);
+  FOR_EACH_PHI (f, c->header, i) {
+    struct recurrence r;
+    bool is_phi = value_equal(value_of_inst(i), c->tested);
+    if (!scev_recurrence(c->e, value_of_inst(i), &r) || !(r.flags & INST_NSW) || r.count != 1 ||
+        function_inst(f, r.steps[0])->op != OP_ADD || (!is_phi && !value_equal(r.next, c->tested)))
+      continue;
+    struct offset t = offset_of(f, r.start);
+    nvm_i128 more = b.by - t.by - (is_phi ? 0 : c->step);
+    return value_equal(t.base, b.base) &&
+           (is_less(c->predicate) ? more : -more) >= is_strict(c->predicate);
+  }
+  return false;
+}
+
+/* Whether d is a constant: of a T0 before B their distance plus a step, in unbounded numbers. */
+static bool is_distance(const struct counting *c, struct scev d) {
+  return scev_is_constant(d) && evalint_zext(d.width, (uint64_t)d.constant) >= c->magnitude;
+}
+
 static void count_ordered(struct counting *c, struct nvm_value bound, struct trip_count *out) {
   bool strict = is_strict(c->predicate), is_signed = is_signed_predicate(c->predicate);
   if (is_less(c->predicate) != (c->step > 0)) return;
@@ -562,7 +603,8 @@ static void count_ordered(struct counting *c, struct nvm_value bound, struct tri
                               lone ? range_all(c->bound.width) : form_range(c->e, c->bound));
   bool power = evalint_is_power_of_two(c->magnitude),
        fits = step_fits(c->predicate, c->bound_range, c->step, is_signed);
-  if (!fits && !c->no_wrap && !(c->finite && power)) return;
+  bool follows = is_signed && starts_before(c, bound);
+  if (!fits && !c->no_wrap && !follows && !(c->finite && power)) return;
   c->bounded =
       scev_is_constant(c->first) || !range_equal(c->bound_range, range_all(c->bound.width));
   if (c->bounded) out->most = most_by_ranges(c, form_range(c->e, c->first));
@@ -572,8 +614,9 @@ static void count_ordered(struct counting *c, struct nvm_value bound, struct tri
   if (d.width == 0) return;
   bool exists = (!fits || scev_is_constant(d)) && start_exists(c, start),
        by_start = (fits || exists || power) && is_before(c, start, exists);
-  bool by_first = !by_start && is_before(c, c->first, true),
-       exact = fits || (by_start && exists && c->no_wrap);
+  bool by_first = follows || (!by_start && is_before(c, c->first, true)),
+       exact = fits || (by_start && exists && c->no_wrap) ||
+               (by_first && (c->no_wrap || follows) && is_distance(c, d));
   if (!by_start && !power) return;
   if (c->bounded && by_start && (fits || exists)) {
     uint64_t most = most_by_ranges(c, form_range(c->e, start));
