@@ -45,12 +45,12 @@ static bool is_likely_long(const struct nvm_function *f, struct nvm_value v) {
   return i->op == OP_MUL && const_is_int(f->module, inst_operand(f, i, 1), &factor) && factor >> 32;
 }
 
-/* Whether the division may gain by a test. */
+/* Whether i is a division that may gain by a test. */
 static bool may_be_short(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (!division_is(i) || !type_equal(i->type, TYPE_I64)) return false;
   struct nvm_value n = inst_operand(f, i, 0), d = inst_operand(f, i, 1);
-  return division_is(i) && type_equal(i->type, TYPE_I64) && value_kind(d) != VALUE_CONST &&
-         range_of(f, n).low <= UINT32_MAX && range_of(f, d).low <= UINT32_MAX &&
-         !is_likely_long(f, n);
+  return value_kind(d) != VALUE_CONST && range_of(f, n).low <= UINT32_MAX &&
+         range_of(f, d).low <= UINT32_MAX && !is_likely_long(f, n);
 }
 
 /* The operand, as the test and both ways see it: a number, the same for all of them. */
