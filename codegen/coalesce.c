@@ -245,6 +245,17 @@ static void add_read(struct coalescer *c, struct nvm_value v, struct live at, ui
     add_read(c, select_operand(l, i, k), at, depth + 1);
 }
 
+/* An address may be folded past a pointer with registers, down to a phi: add_read() ends at that
+ * pointer, whose registers the access reads if it shares the phi's. */
+static void note_distant_base(struct lower *l, struct nvm_value pointer, struct nvm_block b) {
+  struct selected_address a = select_address(l, pointer);
+  const struct nvm_inst *base = value_inst(l->f, a.base);
+  if (!base || base->op != OP_PHI || base->block.index == b.index) return;
+  for (struct nvm_value v = pointer; !value_equal(v, a.base);
+       v = inst_operand(l->f, value_inst(l->f, v), 0))
+    if (l->selection[value_index(v)].wanted) selection_of(l, base)->is_distant_base = true;
+}
+
 static void collect_reads(struct coalescer *c, struct nvm_block b) {
   struct lower *l = c->l;
   uint32_t n = 0;
@@ -256,6 +267,7 @@ static void collect_reads(struct coalescer *c, struct nvm_block b) {
       if (i->op == OP_PHI && k % 2) continue;
       if (i->op == OP_PHI) at = (struct live){value_index(inst_operand(l->f, i, k + 1)), AT_EDGE};
       add_read(c, select_operand(l, i, k), at, 0);
+      if (k == inst_address_operand(i)) note_distant_base(l, select_operand(l, i, k), b);
     }
   }
 }

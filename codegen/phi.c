@@ -259,7 +259,8 @@ enum phi_early phi_early(struct lower *l, const struct phi_edge *e, const struct
     struct phi_use use = l->edges->uses[u];
     if (!copied_parts(l, use)) continue;
     if (has_register(l, use.phi, condition)) return PHI_NOT_EARLY;
-    if (coalesce_is_live_into(l, use.phi, other->first) ||
+    if (l->selection[use.phi.index].is_distant_base ||
+        coalesce_is_live_into(l, use.phi, other->first) ||
         edge_reads(l, other->from, other->to, use.phi))
       early = PHI_EARLY_GUARDED;
   }

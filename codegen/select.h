@@ -41,8 +41,9 @@ struct selection {
   uint32_t address; /* of a pointer: 1 + its address in lower.addresses; 0: not decided yet */
   uint16_t folded; /* bit k: this instruction computes operand k itself, from that one's operands */
   bool wanted : 1; /* emitted, with a result in registers */
-  bool is_shared : 1; /* the registers hold other values at other times */
-  bool is_tested : 1; /* compared with 0 */
+  bool is_shared : 1;       /* the registers hold other values at other times */
+  bool is_tested : 1;       /* compared with 0 */
+  bool is_distant_base : 1; /* a phi to which another block folds an address past registers */
   bool is_signed : 1; /* a load of a byte: with copies of its sign above, which its reader wants */
 };
 

@@ -71,15 +71,32 @@ static bool subtract_step(const struct scev_term *t, int64_t *constant, struct s
   return true;
 }
 
-/* Whether the terms are those of two extended numbers, of which the first, subtracted, becomes the
- * second in the next iteration. */
-static bool is_moved_pair(struct eliminator *e, const struct scev_term *a,
-                          const struct scev_term *b, int depth) {
-  if (a->loop || b->loop || !value_is_none(a->factor) || !value_is_none(b->factor) ||
-      a->is_signed != b->is_signed || value_is_none(a->symbol) || value_is_none(b->symbol))
-    return false;
-  bool opposite = (uint64_t)a->coefficient + (uint64_t)b->coefficient == 0;
-  return opposite && is_moved(e, a->symbol, b->symbol, depth - 1);
+static bool is_lone_symbol(const struct scev_term *t) {
+  return !t->loop && !value_is_none(t->symbol) && value_is_none(t->factor);
+}
+
+/* Whether the form has the symbol of `t` once, subtracted by `t`. */
+static bool has_opposite(struct scev a, const struct scev_term *t) {
+  uint32_t count = 0;
+  bool is_opposite = false;
+  for (uint32_t k = 0; k < a.count; k++) {
+    const struct scev_term *own = &a.terms[k];
+    if (!value_equal(own->symbol, t->symbol) && !value_equal(own->factor, t->symbol)) continue;
+    count++;
+    is_opposite = is_lone_symbol(own) && own->is_signed == t->is_signed &&
+                  (uint64_t)own->coefficient + (uint64_t)t->coefficient == 0;
+  }
+  return count == 1 && is_opposite;
+}
+
+/* Whether the terms are those of two extended numbers, of which the first, in form `a` and here
+ * subtracted, becomes the second in the next iteration. */
+static bool is_moved_pair(struct eliminator *e, struct scev a, const struct scev_term *first,
+                          const struct scev_term *second, int depth) {
+  return is_lone_symbol(first) && is_lone_symbol(second) && first->is_signed == second->is_signed &&
+         has_opposite(a, first) &&
+         (uint64_t)first->coefficient + (uint64_t)second->coefficient == 0 &&
+         is_moved(e, first->symbol, second->symbol, depth - 1);
 }
 
 /* Whether what varies in the loop is gone from the form of x: a symbol that changes is not the same
@@ -115,7 +132,7 @@ static bool is_moved(struct eliminator *e, struct nvm_value x, struct nvm_value 
   if (kept != 2) return false;
   for (uint32_t k = 0; k < 2; k++)
     if (is_invariant_form(e, a, terms[k].symbol) &&
-        is_moved_pair(e, &terms[k], &terms[1 - k], depth))
+        is_moved_pair(e, a, &terms[k], &terms[1 - k], depth))
       return true;
   return false;
 }
@@ -209,7 +226,8 @@ static bool has_start(const struct eliminator *e, struct nvm_value v, int depth)
   if (is_invariant(e, v)) return true;
   const struct nvm_inst *i = value_inst(e->f, v);
   if (i->op == OP_PHI) return i->block.index == e->loop->header.index;
-  if (depth == 0 || !effects_is_speculatable(e->f, i) || i->op == OP_CALL || i->operand_count > 4)
+  if (depth == 0 || !effects_is_speculatable(e->f, i) || i->op == OP_CALL || i->op == OP_FREEZE ||
+      i->operand_count > 4)
     return false;
   for (uint32_t k = 0; k < i->operand_count; k++)
     if (!has_start(e, inst_operand(e->f, i, k), depth - 1)) return false;
@@ -239,6 +257,8 @@ static bool eliminate(struct eliminator *e, struct nvm_inst_id load, struct nvm_
   if (value_is_none(first)) return false;
   effects_copy_access_metadata(f, value_inst_id(first), load, false);
   const struct nvm_inst *s = function_inst(f, source);
+  /* What was said of the loaded value need not hold of what the load reads. */
+  if (s->op == OP_LOAD) effects_copy_access_metadata(f, source, source, true);
   struct nvm_value entries[4] = {first, value_of_block(e->loop->preheader),
                                  s->op == OP_STORE ? inst_operand(f, s, 0) : value_of_inst(source),
                                  value_of_block(e->loop->latch)};
