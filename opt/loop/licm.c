@@ -177,7 +177,7 @@ static bool hoist_phi(struct mover *m, struct nvm_inst_id id) {
   return m->changed = true;
 }
 
-/* The load that was moved to the preheader of loop `out`, equal to i, which may move there, too. */
+/* A load at the end of the preheader of loop `out` that equals i, which may move there. */
 static struct nvm_inst_id find_moved(const struct mover *m, struct nvm_inst_id id, uint32_t out) {
   enum { MAX_STEPS = 16 };
   const struct nvm_function *f = m->f;

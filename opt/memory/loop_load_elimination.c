@@ -34,7 +34,7 @@ struct eliminator {
   struct rewrite rewrite;
   const struct loop *loop;
   uint32_t n; /* of the loop */
-  /* What accesses memory in the loop, in its order. */
+  /* Instructions of the loop that access memory, in its order. */
   struct nvm_inst_id accesses[MAX_ACCESSES];
   uint32_t count;
 };
@@ -137,7 +137,7 @@ static bool is_moved(struct eliminator *e, struct nvm_value x, struct nvm_value 
   return false;
 }
 
-/* --- what is in between ----------------------------------------------------------------------- */
+/* --- writes in between ----------------------------------------------------------------------- */
 
 static uint64_t bytes_of(const struct eliminator *e, struct nvm_inst_id i) {
   struct memory_location l;
@@ -174,8 +174,8 @@ static bool stores_apart(struct eliminator *e, struct nvm_inst_id store,
          are_apart((int64_t)((uint64_t)d.constant + (uint64_t)step), bytes, written);
 }
 
-/* Whether `source`, a store, leaves alone what the load reads in the same iteration: it comes after
- * it, or is a constant step away. */
+/* Whether `source`, a store, does not write to the place that the load reads in the same iteration:
+ * it comes after the load, or is a constant step away. */
 static bool is_ordered(struct eliminator *e, struct nvm_inst_id load, uint32_t number,
                        uint32_t source) {
   int64_t step;
@@ -270,7 +270,7 @@ static bool eliminate(struct eliminator *e, struct nvm_inst_id load, struct nvm_
 
 /* --- loops ------------------------------------------------------------------------------------ */
 
-/* Lists what accesses memory; false if that is too much. */
+/* Lists the accesses; false if there are too many. */
 static bool collect(struct eliminator *e) {
   e->count = 0;
   for (uint32_t k = 0; k < e->loop->block_count; k++) {
@@ -284,7 +284,7 @@ static bool collect(struct eliminator *e) {
   return true;
 }
 
-/* Whether the header executes the load in the first iteration, come what may. */
+/* Whether the header executes the load whenever the loop is entered. */
 static bool is_certain(const struct eliminator *e, struct nvm_inst_id load) {
   for (struct nvm_inst_id i = function_block(e->f, e->loop->header)->first; i.index != load.index;
        i = function_inst(e->f, i)->next)

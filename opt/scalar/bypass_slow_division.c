@@ -11,9 +11,11 @@
  *            Operands of which it is known that they are short are not tested.
  * Requires:  nothing. Runs last: a block becomes four.
  * Preserves: nothing.
- * Cost:      linear.
- * Omits:     constant divisors, which become multiplications; dividends that are known or likely
- *            to be long (hashes); vectors; functions optimized for size.
+ * Cost:      linear, times MAX_TESTS for the instructions after divisions in long blocks, and
+ *            MAX_QUOTIENTS for each remainder.
+ * Omits:     further divisions of a function; constant divisors, which become multiplications;
+ *            dividends that are known or likely to be long (hashes); vectors; functions optimized
+ *            for size.
  * Tests:     check/opt/bypass-slow-division.nvir, exec/divisions.nvir. */
 #include "analysis/division.h"
 #include "analysis/ranges.h"
@@ -22,7 +24,7 @@
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 
-enum { MAX_QUOTIENTS = 64 };
+enum { MAX_QUOTIENTS = 64, MAX_TESTS = 256 };
 
 /* A division and the other result of its operands. */
 struct division {
@@ -31,7 +33,7 @@ struct division {
   struct nvm_value dividend, divisor;
 };
 
-/* What one of the two ways computes. */
+/* The results of one of the two divisions. */
 struct results {
   struct nvm_value quotient, remainder; /* VALUE_NULL: not needed */
 };
@@ -53,9 +55,9 @@ static bool may_be_short(const struct nvm_function *f, const struct nvm_inst *i)
          range_of(f, d).low <= UINT32_MAX && !is_likely_long(f, n);
 }
 
-/* The operand, as the test and both ways see it: a number, the same for all of them. */
+/* The operand as one number, the same for the test and both divisions. */
 static struct nvm_value freeze_operand(const struct builder *b, struct nvm_value v) {
-  if (value_kind(v) == VALUE_CONST) return v;
+  if (value_kind(v) == VALUE_CONST && !const_is_undef_or_poison(b->f->module, v)) return v;
   return builder_unary(b, OP_FREEZE, value_type(b->f, v), v);
 }
 
@@ -93,7 +95,7 @@ static bool bypass(struct division *v, struct rewrite *r) {
   struct nvm_function *f = v->f;
   struct nvm_inst_id at = v->first;
   struct nvm_block before = function_inst(f, at)->block, parts[3];
-  for (int k = 0; k < 3; k++) { /* what is short jumps over the long way, and falls through */
+  for (int k = 0; k < 3; k++) { /* short operands: one jump, over the long division */
     parts[k] = function_add_block(f, (struct nvm_str){0});
     if (block_is_none(parts[k])) return false;
     function_move_block(f, parts[k], function_block(f, k ? parts[k - 1] : before)->next);
@@ -126,53 +128,77 @@ static bool bypass(struct division *v, struct rewrite *r) {
   return !module_out_of_memory(f->module);
 }
 
-/* Whether both divide the same operands, read in the same way. */
-static bool have_same_operands(const struct nvm_function *f, const struct nvm_inst *a,
-                               const struct nvm_inst *b) {
-  return type_equal(a->type, b->type) && division_is_signed(a) == division_is_signed(b) &&
-         value_equal(inst_operand(f, a, 0), inst_operand(f, b, 0)) &&
-         value_equal(inst_operand(f, a, 1), inst_operand(f, b, 1));
+/* A quotient, and its operands before they were frozen. */
+struct quotient {
+  struct nvm_inst_id inst;
+  struct nvm_value dividend, divisor;
+};
+
+/* Whether i is the remainder of the same operands. */
+static bool is_remainder_of(const struct nvm_function *f, const struct nvm_inst *i,
+                            const struct quotient *q) {
+  const struct nvm_inst *quotient = function_inst(f, q->inst);
+  return i->op == division_remainder(quotient) && type_equal(i->type, quotient->type) &&
+         value_equal(inst_operand(f, i, 0), q->dividend) &&
+         value_equal(inst_operand(f, i, 1), q->divisor);
 }
 
 /* n - q d at the remainder, of operands that are the same numbers there as at the quotient. */
-static bool use_quotient(struct nvm_function *f, struct nvm_inst_id quotient,
+static bool use_quotient(struct nvm_function *f, const struct quotient *q,
                          struct nvm_inst_id remainder) {
-  struct builder above = builder_replacing(f, quotient), here = builder_replacing(f, remainder);
-  struct nvm_value n = freeze_operand(&above, inst_operand_at(f, quotient, 0));
-  struct nvm_value d = freeze_operand(&above, inst_operand_at(f, quotient, 1));
-  struct nvm_value product = builder_binary(&here, OP_MUL, value_of_inst(quotient), d);
+  struct builder above = builder_replacing(f, q->inst), here = builder_replacing(f, remainder);
+  for (uint32_t k = 0; k < 2; k++) {
+    struct nvm_value v = inst_operand_at(f, q->inst, k);
+    bool is_frozen = !value_equal(v, k ? q->divisor : q->dividend);
+    if (!is_frozen) inst_set_operand(f, q->inst, k, freeze_operand(&above, v));
+  }
+  function_inst(f, q->inst)->flags = 0; /* an exact quotient may be poison */
+  struct nvm_value n = inst_operand_at(f, q->inst, 0), d = inst_operand_at(f, q->inst, 1);
+  struct nvm_value product = builder_binary(&here, OP_MUL, value_of_inst(q->inst), d);
   if (value_is_none(product)) return false;
-  function_inst(f, quotient)->flags = 0; /* an exact quotient may be poison */
-  for (uint32_t k = 0; k < 2; k++) inst_set_operand(f, quotient, k, k ? d : n);
-  for (uint32_t k = 0; k < 2; k++) inst_set_operand(f, remainder, k, k ? product : n);
+  inst_set_operand(f, remainder, 0, n);
+  inst_set_operand(f, remainder, 1, product);
   function_inst(f, remainder)->op = OP_SUB;
   return true;
+}
+
+/* The quotients of integers by variables, MAX_QUOTIENTS of them; how many. */
+static uint32_t find_quotients(const struct nvm_function *f, struct quotient *quotients) {
+  uint32_t count = 0;
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      if (count == MAX_QUOTIENTS || !division_is_quotient(i) ||
+          !type_is_int(&f->module->types, i->type) ||
+          value_kind(inst_operand(f, i, 1)) == VALUE_CONST)
+        continue;
+      quotients[count++] = (struct quotient){id, inst_operand(f, i, 0), inst_operand(f, i, 1)};
+    }
+  return count;
 }
 
 /* Computes remainders from quotients in blocks that dominate theirs. */
 static bool use_quotients(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct dominance dominance;
-  struct nvm_inst_id quotients[MAX_QUOTIENTS];
-  uint32_t count = 0;
-  FOR_EACH_BLOCK (f, b)
-    FOR_EACH_INST (f, b, i)
-      if (count < MAX_QUOTIENTS && division_is_quotient(function_inst(f, i)) &&
-          type_is_int(&f->module->types, function_inst(f, i)->type) &&
-          value_kind(inst_operand_at(f, i, 1)) != VALUE_CONST)
-        quotients[count++] = i;
+  struct quotient quotients[MAX_QUOTIENTS];
+  uint32_t count = find_quotients(f, quotients);
   if (count == 0) return true;
   if (!flow_dominance(env->flow, f, &dominance)) return false;
   FOR_EACH_BLOCK (f, b)
-    FOR_EACH_INST (f, b, i)
-      for (uint32_t k = 0; k < count; k++) {
-        const struct nvm_inst *r = function_inst(f, i), *q = function_inst(f, quotients[k]);
-        if ((r->op != OP_UREM && r->op != OP_SREM) || !have_same_operands(f, r, q) ||
-            q->block.index == b.index || !dominance_dominates(&dominance, q->block, b))
-          continue;
-        if (!use_quotient(f, quotients[k], i)) return false;
-        *changed = true;
-        ++*env->statistic;
+    FOR_EACH_INST (f, b, i) {
+      if (!division_is(function_inst(f, i))) continue;
+      uint32_t k = 0;
+      for (; k < count; k++) {
+        struct nvm_block above = function_inst(f, quotients[k].inst)->block;
+        if (is_remainder_of(f, function_inst(f, i), &quotients[k]) && above.index != b.index &&
+            dominance_dominates(&dominance, above, b))
+          break;
       }
+      if (k == count) continue;
+      if (!use_quotient(f, &quotients[k], i)) return false;
+      *changed = true;
+      ++*env->statistic;
+    }
   return true;
 }
 
@@ -181,18 +207,20 @@ enum nvm_status bypass_slow_division_run(struct nvm_function *f, struct pass_env
   struct rewrite r;
   if (pass_size_effort(env, f)) return NVM_OK;
   if (!use_quotients(f, env, changed)) return NVM_OUT_OF_MEMORY;
-  uint32_t count = f->insts.count;
+  uint32_t count = f->insts.count, tests = 0;
   if (!rewrite_init(&r, f, env->arena)) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK (f, b)
     for (struct nvm_inst_id i = function_block(f, b)->first, next; !inst_is_none(i); i = next) {
       next = function_inst(f, i)->next;
-      if (i.index >= count || rewrite_is_set(&r, i) || !may_be_short(f, function_inst(f, i)))
+      if (tests == MAX_TESTS || i.index >= count || rewrite_is_set(&r, i) ||
+          !may_be_short(f, function_inst(f, i)))
         continue;
       struct nvm_inst_id other = division_find_other(f, function_inst(f, i));
       struct division v = {.f = f, .first = i, .second = other};
       if (!bypass(&v, &r)) return NVM_OUT_OF_MEMORY;
       *changed = true;
       ++*env->statistic;
+      tests++;
       break; /* the rest of the block is the block after the next two */
     }
   rewrite_apply(&r);

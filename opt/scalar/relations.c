@@ -6,8 +6,8 @@ enum { SLOTS = 256, MAX_STEPS = 8 };
 /* How two numbers may relate: equal, or below or above, signed and unsigned. */
 enum { EQUAL = 1, BOTH_BELOW = 2, SIGNED_BELOW = 4, UNSIGNED_BELOW = 8, BOTH_ABOVE = 16, ANY = 31 };
 
-/* The ways for which the predicate holds. */
-static uint32_t ways_of(enum icmp_predicate p) {
+/* The relations for which the predicate holds. */
+static uint32_t relations_of(enum icmp_predicate p) {
   switch (p) {
     case ICMP_EQ: return EQUAL;
     case ICMP_NE: return ANY & ~EQUAL;
@@ -37,7 +37,7 @@ int relations_decide(struct relations *r, struct nvm_inst_id icmp, range_of_oper
   if (!type_equal(i->type, TYPE_I1) || value_kind(a) == VALUE_CONST || value_kind(b) == VALUE_CONST)
     return -1;
   uint32_t *slot = &r->first[(a.bits ^ b.bits) * UINT32_C(2654435761) >> 24];
-  uint32_t ways = ANY, asked = ways_of((enum icmp_predicate)i->aux), at = *slot;
+  uint32_t possible = ANY, asked = relations_of((enum icmp_predicate)i->aux), at = *slot;
   for (int step = 0; at && step < MAX_STEPS; step++, at = r->next[at]) {
     const struct nvm_inst *seen = function_inst(r->f, (struct nvm_inst_id){at});
     struct nvm_value x = inst_operand(r->f, seen, 0), y = inst_operand(r->f, seen, 1);
@@ -48,10 +48,10 @@ int relations_decide(struct relations *r, struct nvm_inst_id icmp, range_of_oper
     struct range holds = range_of(state, value_make(VALUE_INST, at));
     if (holds.low != holds.high || range_is_empty(holds)) continue;
     enum icmp_predicate p = (enum icmp_predicate)seen->aux;
-    uint32_t known = ways_of(same ? p : icmp_swapped(p));
-    ways &= holds.low ? known : ANY & ~known;
+    uint32_t known = relations_of(same ? p : icmp_swapped(p));
+    possible &= holds.low ? known : ANY & ~known;
   }
   r->next[icmp.index] = *slot;
   *slot = icmp.index;
-  return (ways & ~asked) == 0 ? 1 : (ways & asked) == 0 ? 0 : -1;
+  return (possible & ~asked) == 0 ? 1 : (possible & asked) == 0 ? 0 : -1;
 }
