@@ -1,3 +1,4 @@
+/* Divisions of the same operands; see division.h. */
 #include "analysis/division.h"
 
 struct nvm_inst_id division_find_other(const struct nvm_function *f, const struct nvm_inst *i) {

@@ -245,8 +245,9 @@ static void add_read(struct coalescer *c, struct nvm_value v, struct live at, ui
     add_read(c, select_operand(l, i, k), at, depth + 1);
 }
 
-/* An address may be folded past a pointer with registers, down to a phi: add_read() ends at that
- * pointer, whose registers the access reads if it shares the phi's. */
+/* An access in another block than the phi that its address is folded to reads the phi's registers,
+ * unless they are shared. add_read() does not record that if a pointer with registers lies between
+ * them: those would be read instead. */
 static void note_distant_base(struct lower *l, struct nvm_value pointer, struct nvm_block b) {
   struct selected_address a = select_address(l, pointer);
   const struct nvm_inst *base = value_inst(l->f, a.base);

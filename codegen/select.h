@@ -43,7 +43,7 @@ struct selection {
   bool wanted : 1; /* emitted, with a result in registers */
   bool is_shared : 1;       /* the registers hold other values at other times */
   bool is_tested : 1;       /* compared with 0 */
-  bool is_distant_base : 1; /* a phi to which another block folds an address past registers */
+  bool is_distant_base : 1; /* a phi; see note_distant_base() in coalesce.c */
   bool is_signed : 1; /* a load of a byte: with copies of its sign above, which its reader wants */
 };
 

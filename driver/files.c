@@ -30,26 +30,12 @@ static bool fail(struct file_error *error, enum diag_id id, int number) {
 
 /* ---- Reading ---- */
 
-enum { FIRST_READ_BYTES = 1 << 16, HUGE_PAGE = 2 << 20, LARGE_TEXT = 4 * HUGE_PAGE };
-
-/* Memory for a text. A large one lies on huge pages where the system has them: it is written and
- * given back in long runs, and each small page costs a page fault. */
-static char *allocate(size_t bytes) {
-#ifdef MADV_HUGEPAGE
-  if (bytes >= LARGE_TEXT) {
-    void *memory = NULL;
-    if (posix_memalign(&memory, HUGE_PAGE, bytes) != 0) return NULL;
-    madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
-    return memory;
-  }
-#endif
-  return malloc(bytes);
-}
+enum { FIRST_READ_BYTES = 1 << 16 };
 
 /* Reads to the end; `room` is the expected length. */
 static bool read_all(int fd, size_t room, struct file_bytes *file) {
   file->length = 0;
-  file->bytes = allocate(room + 1);
+  file->bytes = malloc(room + 1);
   while (file->bytes != NULL) {
     ssize_t n = read(fd, file->bytes + file->length, room - file->length);
     if (n < 0 && errno == EINTR) continue;
@@ -124,8 +110,7 @@ void files_release(struct file_bytes *file, size_t end) {
   memset(file->bytes + file->released, 0xDB, end - file->released);
   file->released = end;
 #elif defined __linux__
-  uintptr_t bytes = (uintptr_t)file->bytes, page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  if (file->length + 1 >= LARGE_TEXT) page = HUGE_PAGE; /* one in part would be taken apart */
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), bytes = (uintptr_t)file->bytes;
   uintptr_t from = (bytes + file->released + page - 1) / page * page,
             to = (bytes + end) / page * page;
   if (from < to && madvise((void *)from, to - from, MADV_DONTNEED) == 0)

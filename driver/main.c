@@ -26,7 +26,7 @@ enum {
   HEAP_STEP = 1 << 20,
   HUGE_PAGE = 2 << 20,
   SMALL_PAGES = 256 << 10,
-  ALL_HUGE_PAGES = 64 << 20
+  ALL_HUGE_PAGES = 16 << 20
 };
 
 /* Uses huge pages for the heap except for its start, which suffices for a small module: clearing a

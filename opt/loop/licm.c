@@ -5,7 +5,8 @@
  *            moves to the preheader of the outermost loop in which they are invariant. A load also
  *            requires that the loop may not write to its address (alias analysis) and, as
  *            divisions do, that it is executed whenever the loop is: its block dominates the latch
- *            and all exits, and no call before it may fail to return. A phi of two invariant values
+ *            and all exits, and no call before it may fail to return. It is replaced by an equal
+ *            load at the end of that preheader. A phi of two invariant values
  *            by an invariant branch moves too, as a select, and an invariant addend of an address
  *            is added first, before the loop. Then, from outer to inner
  *            loops, scalar promotion: an invariant address that is stored to in every iteration,
@@ -48,7 +49,7 @@ struct mover {
   struct loop_facts *facts;         /* by loop */
   VEC(struct loop_access) accesses; /* of memory, in the order of the nest's blocks */
   bool changed;
-  struct rewrite rewrite; /* loads that equal one that was moved */
+  struct rewrite rewrite; /* loads replaced by equal ones in preheaders */
 };
 
 static void find_pivot(struct mover *m, uint32_t n) {
@@ -177,8 +178,9 @@ static bool hoist_phi(struct mover *m, struct nvm_inst_id id) {
   return m->changed = true;
 }
 
-/* A load at the end of the preheader of loop `out` that equals i, which may move there. */
-static struct nvm_inst_id find_moved(const struct mover *m, struct nvm_inst_id id, uint32_t out) {
+/* A load at the end of the preheader of loop `out`, equal to i, which may move there; {0}: none. */
+static struct nvm_inst_id find_equal_load(const struct mover *m, struct nvm_inst_id id,
+                                          uint32_t out) {
   enum { MAX_STEPS = 16 };
   const struct nvm_function *f = m->f;
   const struct nvm_inst *i = function_inst(f, id);
@@ -186,9 +188,9 @@ static struct nvm_inst_id find_moved(const struct mover *m, struct nvm_inst_id i
   for (int step = 0; i->op == OP_LOAD && step < MAX_STEPS; step++) {
     at = function_inst(f, at)->previous;
     if (inst_is_none(at) || effects_on_memory(f, at) & EFFECT_WRITES) break;
-    const struct nvm_inst *moved = function_inst(f, at);
-    if (moved->op == OP_LOAD && type_equal(moved->type, i->type) && moved->aux == i->aux &&
-        value_equal(inst_operand(f, moved, 0), inst_operand(f, i, 0)))
+    const struct nvm_inst *other = function_inst(f, at);
+    if (other->op == OP_LOAD && type_equal(other->type, i->type) && other->aux == i->aux &&
+        value_equal(inst_operand(f, other, 0), inst_operand(f, i, 0)))
       return at;
   }
   return (struct nvm_inst_id){0};
@@ -196,7 +198,7 @@ static struct nvm_inst_id find_moved(const struct mover *m, struct nvm_inst_id i
 
 /* Moves i to the preheader of loop `out`. */
 static void move_out(struct mover *m, struct nvm_inst_id i, uint32_t out) {
-  struct nvm_inst_id same = find_moved(m, i, out);
+  struct nvm_inst_id same = find_equal_load(m, i, out);
   if (!is_certain(m, out, function_inst(m->f, i)->block)) {
     m->f->locations.data[i.index].index = 0; /* docs/locations.md, rule 4 */
     m->f->attachments.data[i.index] = 0;     /* what they say held behind the branch */

@@ -1,4 +1,4 @@
-/* loop-load-elim: what the next iteration loads is kept in a register.
+/* loop-load-elim: keeps values that the next iteration loads in registers.
  *
  * Purpose:   scans and recurrences (a[i] += a[i - 1]) load what they have just stored; stencils
  *            (a[i - 1] + a[i] + a[i + 1]) load every element several times.
@@ -6,8 +6,8 @@
  *            type whose address is that of the load in the next iteration. If nothing else writes
  *            there in between, the load becomes a phi; its first value is loaded before the loop.
  *              x = a[i - 1]; a[i] = y   →   x = phi(a[first - 1], y); a[i] = y
- *            Addresses are compared as scalar evolution sees them, and if it stops at an extension
- *            of an index that may wrap, what is extended.
+ *            Addresses are compared by their scalar evolution; where that ends at an extended index
+ *            that may wrap, the indices are compared.
  *            A loaded value is copied in each iteration that is not unrolled, so it is kept only in
  *            loops that may be.
  * Requires:  loop-simplify.
@@ -99,8 +99,8 @@ static bool is_moved_pair(struct eliminator *e, struct scev a, const struct scev
          is_moved(e, first->symbol, second->symbol, depth - 1);
 }
 
-/* Whether what varies in the loop is gone from the form of x: a symbol that changes is not the same
- * in the next iteration. `except` may stay. */
+/* Whether all symbols of the form but `except` are invariant: the others have another value in the
+ * next iteration. */
 static bool is_invariant_form(const struct eliminator *e, struct scev a, struct nvm_value except) {
   if (!value_is_none(a.base) && !is_invariant(e, a.base)) return false;
   for (uint32_t k = 0; k < a.count; k++) {
@@ -176,19 +176,17 @@ static bool stores_apart(struct eliminator *e, struct nvm_inst_id store,
 
 /* Whether `source`, a store, does not write to the place that the load reads in the same iteration:
  * it comes after the load, or is a constant step away. */
-static bool is_ordered(struct eliminator *e, struct nvm_inst_id load, uint32_t number,
-                       uint32_t source) {
+static bool is_ordered(struct eliminator *e, uint32_t load, uint32_t source) {
   int64_t step;
-  uint64_t bytes = bytes_of(e, load);
-  if (number < source) return true;
-  struct scev at = scev_of(e->scev, pointer_of(e, load));
+  uint64_t bytes = bytes_of(e, e->accesses[load]);
+  if (load < source) return true;
+  struct scev at = scev_of(e->scev, pointer_of(e, e->accesses[load]));
   return scev_step(e->scev, at, e->n, &step) && is_invariant_form(e, at, VALUE_NULL) &&
          are_apart(step, bytes, bytes);
 }
 
-/* Whether only `source` may write what it accesses, until the load reads that in the next
- * iteration. The pointers are those of different iterations, so that only their objects can be
- * compared. */
+/* Whether no other instruction may write to the memory that `source` accesses before the load reads
+ * it in the next iteration. Only objects are compared: the pointers are of different iterations. */
 static bool is_kept(struct eliminator *e, struct nvm_inst_id load, struct nvm_inst_id source) {
   struct memory_location all = {.pointer = pointer_of(e, load), .bytes = ALIAS_ANY_BYTES};
   for (uint32_t k = 0; k < e->count; k++) {
@@ -213,7 +211,7 @@ static struct nvm_inst_id find_source(struct eliminator *e, uint32_t number) {
         !dominance_dominates(&e->nest.d, inst->block, e->loop->latch) ||
         !is_moved(e, pointer_of(e, load), pointer_of(e, i), MAX_DEPTH))
       continue;
-    if (inst->op == OP_STORE && !is_ordered(e, load, number, k)) continue;
+    if (inst->op == OP_STORE && !is_ordered(e, number, k)) continue;
     if (is_kept(e, load, i)) return i;
   }
   return (struct nvm_inst_id){0};
@@ -257,7 +255,7 @@ static bool eliminate(struct eliminator *e, struct nvm_inst_id load, struct nvm_
   if (value_is_none(first)) return false;
   effects_copy_access_metadata(f, value_inst_id(first), load, false);
   const struct nvm_inst *s = function_inst(f, source);
-  /* What was said of the loaded value need not hold of what the load reads. */
+  /* Metadata about the loaded value (!range) need not hold for that of the next iteration. */
   if (s->op == OP_LOAD) effects_copy_access_metadata(f, source, source, true);
   struct nvm_value entries[4] = {first, value_of_block(e->loop->preheader),
                                  s->op == OP_STORE ? inst_operand(f, s, 0) : value_of_inst(source),

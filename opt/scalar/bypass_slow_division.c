@@ -40,7 +40,7 @@ struct results {
 
 /* Whether the value is a hash or another number that mixes bits: rarely short. */
 static bool is_likely_long(const struct nvm_function *f, struct nvm_value v) {
-  const struct nvm_inst *i = value_kind(v) == VALUE_INST ? value_inst(f, v) : NULL;
+  const struct nvm_inst *i = value_inst(f, v);
   nvm_u128 factor;
   if (!i) return false;
   if (i->op == OP_XOR) return true;

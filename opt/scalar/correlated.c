@@ -18,7 +18,7 @@
  *              0 <= x and x < y, where y is not negative     → x below y, unsigned
  *              64-bit mul, div, shift of 32-bit values       → 32 bits and an extension
  *              add, sub, mul, shl in range                   → nuw, nsw
- *              comparison decided by one of the same values   → the constant (relations.h)
+ *              comparison decided by one of the same values   → the constant
  *              impossible case of a switch                   → removed
  *              phi of true and false by a branch             → the branch condition
  *              64-bit counter of 32-bit values               → 32 bits, if all users extend it at
@@ -33,12 +33,12 @@
 #include "ir/intrinsic.h"
 #include "analysis/nonnegative.h"
 #include "analysis/ranges.h"
+#include "analysis/relations.h"
 #include "analysis/scev.h"
 #include "opt/cfg/cfg.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
-#include "opt/scalar/relations.h"
 #include "analysis/uses.h"
 
 enum { MAX_DEPTH = 4 };

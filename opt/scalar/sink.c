@@ -128,7 +128,8 @@ static bool stops_loads(const struct nvm_function *f, struct nvm_inst_id id) {
          (i->op == OP_LOAD && !effects_is_plain_access(i));
 }
 
-/* Whether i is the next value of the phi that is an operand of it, and nothing else reads it. */
+/* The phi that i takes as an operand and is the next value of, with no other use and no operand
+ * from its block; VALUE_NULL: none. */
 static struct nvm_value counter_of_step(const struct sinker *s, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(s->f, id);
   uint32_t first = s->uses.first[id.index];
@@ -138,8 +139,7 @@ static struct nvm_value counter_of_step(const struct sinker *s, struct nvm_inst_
   if (value_inst(s->f, phi)->op != OP_PHI) return VALUE_NULL;
   for (uint32_t k = 0; k < 2; k++) {
     struct nvm_value other = inst_operand(s->f, i, 1 - k);
-    const struct nvm_inst *definition =
-        value_kind(other) == VALUE_INST ? value_inst(s->f, other) : NULL;
+    const struct nvm_inst *definition = value_inst(s->f, other);
     if (value_equal(inst_operand(s->f, i, k), phi) &&
         (!definition || definition->block.index != i->block.index))
       return phi;

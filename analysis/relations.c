@@ -1,5 +1,5 @@
 /* Comparisons of the same values; see relations.h. */
-#include "opt/scalar/relations.h"
+#include "analysis/relations.h"
 
 enum { SLOTS = 256, MAX_STEPS = 8 };
 

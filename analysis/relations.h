@@ -1,7 +1,7 @@
 /* Comparisons of the same two values, of which one may decide another: after `if (i >= n) return`,
  * i < n, i <= n and n != i hold. */
-#ifndef NVM_OPT_RELATIONS_H
-#define NVM_OPT_RELATIONS_H
+#ifndef NVM_ANALYSIS_RELATIONS_H
+#define NVM_ANALYSIS_RELATIONS_H
 
 #include "analysis/ranges.h"
 #include "ir/dominance.h"
