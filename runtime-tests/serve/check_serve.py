@@ -79,7 +79,17 @@ class Server:
         return answer.split(b"\r\n")[0].decode(errors="replace")
 
     def children(self):
-        return subprocess.run(["pgrep", "-P", str(self.process.pid)], text=True, capture_output=True).stdout.split()
+        """The ids of the processes whose parent this server is: /proc/PID/stat has "PID (NAME) STATE PARENT …"."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+                    parent = f.read().rpartition(")")[2].split()[1]
+            except OSError:  # it ended meanwhile
+                continue
+            if int(parent) == self.process.pid:
+                found.append(pid)
+        return found
 
     def stop(self, number=signal.SIGTERM):
         self.process.send_signal(number)
@@ -300,7 +310,11 @@ def check_processes(c, nvmini, folder):
 def check_lower_limits(c, nvmini):
     """A server with lower limits of its own, as of a service manager, which only root may raise."""
     user = 65534 if os.geteuid() == 0 else None
-    s = Server("/bin/sh", "-c", f"ulimit -t 5; ulimit -f 8000; ulimit -n 100;{'' if 'asan' in nvmini else ' ulimit -v 400000;'} exec {os.path.abspath(nvmini)} serve --port 0 --seconds 9", user=user)
+    program = os.open(nvmini, os.O_RDONLY)  # that user may lack the right to enter the folders of the checkout
+    address_space = "" if "asan" in nvmini else "ulimit -v 400000; "
+    s = Server("/bin/sh", "-c", f"ulimit -t 5; ulimit -f 8000; ulimit -n 100; {address_space}"
+               f"exec /proc/self/fd/{program} serve --port 0 --seconds 9", pass_fds=[program], user=user)
+    os.close(program)
     done = s.job("run", STORE, options="--arg buf:i32:1:zero --print 0")
     c.expect("lower limits of the server stay", done["output"] == "42\n", done)
     s.stop()
