@@ -288,11 +288,29 @@ static bool is_signed_field(const struct lower *l, const struct nvm_inst *i,
   return field->bits > 1;
 }
 
+/* An arithmetic right shift of a left shift by no more bits. */
+static bool is_shifted_field(const struct lower *l, const struct nvm_inst *i,
+                             struct select_field *field) {
+  struct nvm_value v = inst_operand(l->f, i, 0);
+  const struct nvm_inst *left = value_inst_of(l->f, v, OP_SHL);
+  nvm_u128 up, down;
+  if (!left || !is_read_once(l, v) || !const_is_int(l->module, inst_operand(l->f, left, 1), &up) ||
+      !const_is_int(l->module, inst_operand(l->f, i, 1), &down) || up > down || down > 31)
+    return false;
+  *field = (struct select_field){.of = inst_operand(l->f, left, 0),
+                                 .first = (uint32_t)(down - up),
+                                 .bits = (uint32_t)(32 - down),
+                                 .is_signed = true};
+  return true;
+}
+
 /* Whether i cuts a field of 32 bits, which one bfe does. */
 static bool is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field) {
-  return l->target->optimization_level != 0 && type_equal(i->type, TYPE_I32) &&
-         (i->op == OP_SEXT ? is_signed_field : is_unsigned_field)(l, i, field) &&
-         value_kind(field->of) != VALUE_CONST;
+  bool is_word = l->target->optimization_level != 0 && type_equal(i->type, TYPE_I32);
+  bool found = is_word && (i->op == OP_SEXT   ? is_signed_field(l, i, field)
+                           : i->op == OP_ASHR ? is_shifted_field(l, i, field)
+                                              : is_unsigned_field(l, i, field));
+  return found && value_kind(field->of) != VALUE_CONST;
 }
 
 static void select_field(struct lower *l, const struct nvm_inst *i) {
@@ -301,8 +319,8 @@ static void select_field(struct lower *l, const struct nvm_inst *i) {
 }
 
 bool select_is_field(const struct lower *l, const struct nvm_inst *i, struct select_field *field) {
-  bool may_be =
-      (i->op == OP_AND && !type_equal(i->type, TYPE_I1)) || i->op == OP_LSHR || i->op == OP_SEXT;
+  bool may_be = (i->op == OP_AND && !type_equal(i->type, TYPE_I1)) || i->op == OP_LSHR ||
+                i->op == OP_ASHR || i->op == OP_SEXT;
   return may_be && selection_of(l, i)->folded == 1 && is_field(l, i, field);
 }
 
@@ -580,10 +598,10 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
       break;
     case OP_XOR: select_logic(l, i); break;
     case OP_LSHR:
+    case OP_ASHR:
       select_field(l, i);
       select_shift_amount(l, i);
       break;
-    case OP_ASHR: select_shift_amount(l, i); break;
     case OP_ZEXT: select_extending_load(l, i); break;
     case OP_SEXT:
       select_field(l, i);

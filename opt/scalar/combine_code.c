@@ -410,6 +410,24 @@ static struct nvm_value float_of_low_bits(struct combiner *k, struct nvm_inst_id
   return build_op(k, root, op, 0, type, 0, 1, &whole);
 }
 
+/* A float of a mask of the low bits of an i32, likewise. */
+static struct nvm_value float_of_mask(struct combiner *k, struct nvm_inst_id root,
+                                      struct nvm_value v) {
+  const struct nvm_inst *i = function_inst(k->f, root), *mask = value_inst(k->f, v);
+  const struct nvm_inst *cut = value_inst_of(k->f, inst_operand(k->f, mask, 0), OP_TRUNC);
+  enum op op = (enum op)i->op;
+  struct nvm_type type = i->type;
+  uint32_t sign = type_scalar_bits(&k->m->types, value_type(k->f, v)) - 1;
+  nvm_u128 bits;
+  if (!cut || !type_equal(value_type(k->f, inst_operand(k->f, cut, 0)), TYPE_I32) ||
+      !const_is_int(k->m, inst_operand(k->f, mask, 1), &bits) ||
+      (op == OP_SITOFP && bits >> sign != 0))
+    return VALUE_NULL;
+  struct nvm_value pair[] = {inst_operand(k->f, cut, 0), make_int(k, TYPE_I32, (uint64_t)bits)};
+  struct nvm_value whole = build_op(k, root, OP_AND, 0, TYPE_I32, 0, 2, pair);
+  return build_op(k, root, op, 0, type, 0, 1, &whole);
+}
+
 /* A bool, or an extension, whose number is that of its operand. Bits of less than a byte are
  * extended anyway, signed bytes and halves by fewer instructions in 32 bits. */
 static struct nvm_value float_of_integer(struct combiner *k, struct nvm_inst_id root) {
@@ -421,6 +439,7 @@ static struct nvm_value float_of_integer(struct combiner *k, struct nvm_inst_id 
                         *sext = value_inst_of(k->f, v, OP_SEXT),
                         *cut = value_inst_of(k->f, v, OP_TRUNC);
   if (cut) return float_of_low_bits(k, root, v);
+  if (value_inst_of(k->f, v, OP_AND)) return float_of_mask(k, root, v);
   if (value_inst_of(k->f, v, OP_EXTRACTELEMENT) && i.op == OP_SITOFP)
     return combine_extended_byte(k, root);
   if (!zext && (!sext || i.op != OP_SITOFP)) return VALUE_NULL;

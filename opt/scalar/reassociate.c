@@ -14,12 +14,14 @@
  *            reassociate<pairs> then counts the pairs of leaves of all trees that a tree with the
  *            pair dominates. Each tree joins its most frequent pairs first, and uses the join of an
  *            earlier tree if there is one. This is repeated, since joins are leaves of the next
- *            round. Sums lose nsw, without which addresses cannot be compared: it runs last.
+ *            round. Then a factor that two terms of a sum have is taken out if that saves a
+ *            multiplication. Sums lose nsw, without which addresses cannot be compared: it runs
+ *            last.
  * Requires:  nothing; licm hoists the invariant part.
  * Preserves: the control flow.
  * Cost:      a tree of n operands n² comparisons, n at most MAX_OPERANDS; for pairs n⁴, n at most
  *            MAX_PAIRED, in at most MAX_ROUNDS.
- * Omits:     factoring, which combine does; floats without reassoc and nsz on every op of the tree;
+ * Omits:     common factors that are constants, or of products that other instructions use; floats without reassoc and nsz on every op of the tree;
  *            pairs in branches that exclude each other.
  * Tests:     check/opt/reassociate*.nvir. */
 #include "ir/build.h"
@@ -634,6 +636,119 @@ static bool share_in_rounds(struct reassociation *s) {
   return true;
 }
 
+/* --- common factors of terms ------------------------------------------------------------------ */
+
+/* Lists the factors of a product that is computed in `loop`, whose inner nodes have one use. False
+ * if there are too many. */
+static bool factors_of(const struct reassociation *s, struct nvm_value v, uint32_t loop,
+                       struct product *p) {
+  struct nvm_value open[MAX_FACTORS];
+  uint32_t depth = 1;
+  open[0] = v;
+  p->count = 0;
+  while (depth) {
+    struct nvm_value top = open[--depth];
+    const struct nvm_inst *i = value_inst_of(s->f, top, OP_MUL);
+    bool is_inner = i && s->loops.innermost[i->block.index] == loop &&
+                    (value_equal(top, v) || s->f->uses.data[value_index(top)] == 1);
+    if (p->count + depth + 2 > MAX_FACTORS) return false;
+    if (!is_inner) {
+      p->factors[p->count++] = top;
+      continue;
+    }
+    open[depth++] = inst_operand(s->f, i, 1);
+    open[depth++] = inst_operand(s->f, i, 0);
+  }
+  return true;
+}
+
+/* Moves the factors that both products have to `common`. Constants stay. */
+static void split_common(struct product *a, struct product *b, struct product *common) {
+  common->count = 0;
+  for (uint32_t k = 0; k < a->count;) {
+    struct nvm_value v = a->factors[k];
+    if (value_kind(v) == VALUE_CONST || !remove_factor(b, v)) {
+      k++;
+      continue;
+    }
+    common->factors[common->count++] = v;
+    remove_factor(a, v);
+  }
+}
+
+static struct nvm_value build_product(struct builder *at, struct nvm_value v,
+                                      const struct product *p, uint32_t first) {
+  for (uint32_t k = first; k < p->count; k++) v = builder_binary(at, OP_MUL, v, p->factors[k]);
+  return v;
+}
+
+/* a * b * z + c * z is (a * b + c) * z, which has one multiplication less. A sum costs nothing if
+ * one of its operands is a product (mad). Merges leaf n into leaf k. */
+static bool factor_terms(struct reassociation *s, struct tree *t, uint32_t k, uint32_t n) {
+  struct leaf *a = &t->leaves[k];
+  uint32_t loop = s->loops.innermost[function_inst(s->f, t->root)->block.index];
+  struct product p, q, common;
+  if (a->factor != t->leaves[n].factor || !factors_of(s, a->value, loop, &p) ||
+      !factors_of(s, t->leaves[n].value, loop, &q))
+    return false;
+  split_common(&p, &q, &common);
+  bool needs_add = p.count == 1 && q.count == 1;
+  if (!p.count || !q.count || common.count < 1u + needs_add) return false;
+  struct builder at = builder_replacing(s->f, t->root);
+  struct nvm_value left = build_product(&at, p.factors[0], &p, 1),
+                   right = build_product(&at, q.factors[0], &q, 1),
+                   sum = builder_binary(&at, OP_ADD, left, right);
+  a->value = build_product(&at, sum, &common, 0);
+  return !value_is_none(a->value);
+}
+
+static bool is_lone_product(const struct nvm_function *f, struct nvm_value v) {
+  return value_inst_of(f, v, OP_MUL) && f->uses.data[value_index(v)] <= 1;
+}
+
+/* Removes v, if it is unused, and what computed only v, so that the counted uses are those of live
+ * trees. Not deeper than the old tree: the new one uses its leaves. */
+static void remove_unused(struct nvm_function *f, struct nvm_value v) {
+  const struct nvm_inst *i = value_inst(f, v);
+  if (!i || f->uses.data[value_index(v)] || !may_reorder(i) || !i->operand_count) return;
+  struct nvm_value operands[2] = {inst_operand(f, i, 0), inst_operand(f, i, 1)};
+  inst_remove(f, value_inst_id(v));
+  for (uint32_t k = 0; k < 2; k++) remove_unused(f, operands[k]);
+}
+
+/* Takes the common factors of two terms out of a sum; *changed if there are some. False when out of
+ * memory. */
+static bool factor_pair(struct reassociation *s, struct nvm_inst_id id, bool *changed) {
+  struct tree t;
+  *changed = false;
+  if (!function_inst(s->f, id)->operand_count || tree_op(function_inst(s->f, id)) != OP_ADD ||
+      !flatten(s, id, &t))
+    return true;
+  if (!find_depths(s, &t)) return false;
+  for (uint32_t k = 0; k < t.count && !*changed; k++)
+    for (uint32_t n = k + 1; n < t.count && !*changed; n++) {
+      *changed = is_lone_product(s->f, t.leaves[k].value) &&
+                 is_lone_product(s->f, t.leaves[n].value) && factor_terms(s, &t, k, n);
+      if (*changed) remove_leaf(&t, n);
+    }
+  if (!*changed) return !module_out_of_memory(s->f->module);
+  struct nvm_value old[2];
+  for (uint32_t k = 0; k < 2; k++) old[k] = inst_operand(s->f, function_inst(s->f, id), k);
+  t.flags = 0;
+  add_neutral(s->f, &t, function_inst(s->f, id)->type);
+  if (!rebuild(s, &t)) return false;
+  for (uint32_t k = 0; k < 2; k++) remove_unused(s->f, old[k]);
+  return true;
+}
+
+/* False when out of memory. */
+static bool factor_all_sums(struct reassociation *s) {
+  for (uint32_t k = 0; k < s->nodes.count; k++)
+    for (bool changed = true; changed;)
+      if (!factor_pair(s, s->nodes.data[k], &changed)) return false;
+  return true;
+}
+
 /* Records i as the user of its operands if that leads from an index to an access. */
 static void note_index(struct reassociation *s, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(s->f, id);
@@ -669,7 +784,8 @@ enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bo
     if (paired) s.nodes.data[trees++] = s.nodes.data[k];
   }
   s.nodes.count = trees;
-  if (env->parameters & 1 << PARAMETER_PAIRS && !share_in_rounds(&s)) return NVM_OUT_OF_MEMORY;
+  bool last = env->parameters & 1 << PARAMETER_PAIRS;
+  if (last && (!share_in_rounds(&s) || !factor_all_sums(&s))) return NVM_OUT_OF_MEMORY;
   *changed = *env->statistic != before;
   return NVM_OK;
 }

@@ -5,6 +5,7 @@
 # runtime-tests/bin: `not` (succeeds if the command fails with a status below 126), `exits N`
 # (succeeds if it exits with N), `roundtrip` (prints, parses, prints again, compares).
 # %s is the test, %t a file of its own, %S its folder, %samples the samples' folder.
+import inspect
 import os
 import resource
 import subprocess
@@ -19,7 +20,11 @@ variant = os.environ.get("NVMINI_VARIANT", "default")
 resource.setrlimit(resource.RLIMIT_CPU, (120, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 config.name = "check-" + variant
-config.test_format = lit.formats.ShTest(execute_external=True)
+# Since LLVM 23, lit asks twice whether a shell shall run the lines.
+external = {"execute_external": True}
+if "force_execute_external" in inspect.signature(lit.formats.ShTest).parameters:
+    external["force_execute_external"] = True
+config.test_format = lit.formats.ShTest(**external)
 config.suffixes = [".nvir", ".ll", ".ptx", ".test"]
 config.excludes = ["Inputs"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
