@@ -13,6 +13,7 @@
 #include "analysis/alias.h"
 #include "ir/build.h"
 #include "ir/evalint.h"
+#include "opt/memory/copied_tags.h"
 #include "opt/passes.h"
 
 enum { MAX_UNITS = 4, WIDEST_UNIT = 16 };
@@ -55,11 +56,15 @@ static bool expand(struct nvm_function *f, struct nvm_inst_id call, uint64_t uni
                                              : type_int(&m->types, (uint32_t)unit * 8);
   struct nvm_value ends[] = {inst_operand_at(f, call, 0), inst_operand_at(f, call, 1)},
                    units[MAX_UNITS];
+  uint32_t copy = f->attachments.data[call.index];
   for (uint64_t at = 0; at < length; at += unit) {
-    units[at / unit] = builder_load(&b, type, builder_offset(&b, ends[1], (int64_t)at), how);
+    struct nvm_value from = builder_offset(&b, ends[1], (int64_t)at);
+    units[at / unit] = builder_load(&b, type, from, how);
+    copied_tags_attach(f, copy, units[at / unit], at, unit);
   }
   for (uint64_t at = 0; at < length; at += unit) {
-    builder_store(&b, units[at / unit], builder_offset(&b, ends[0], (int64_t)at), how);
+    struct nvm_value to = builder_offset(&b, ends[0], (int64_t)at);
+    copied_tags_attach(f, copy, builder_store(&b, units[at / unit], to, how), at, unit);
   }
   inst_remove(f, call);
   return !module_out_of_memory(m);

@@ -40,6 +40,7 @@
 #include "analysis/alias.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"
+#include "opt/memory/copied_tags.h"
 #include "opt/memory/sroa.h"
 
 enum {
@@ -355,16 +356,39 @@ static struct nvm_value splat_byte(struct splitter *s, const struct part *p, uin
   return cast(s, const_int(s->m, type_int(&s->m->types, bytes * 8), bits), p->type);
 }
 
-/* The same for some bytes of the integer that the part is. `other` is the other side of a copy,
- * accessed as `how` says, and `byte` what a memset stores. */
-static void rewrite_bytes(struct splitter *s, const struct slice *bytes, const struct part *p,
-                          struct nvm_value other, uint32_t how, uint8_t byte) {
-  struct nvm_type type = type_int(&s->m->types, (bytes->end - bytes->begin) * 8);
-  if (bytes->kind == SLICE_SET)
-    store_bytes(s, bytes, p, const_int(s->m, type, byte * UINT64_C(0x0101010101010101)));
-  else if (bytes->kind == SLICE_COPY_TO)
-    store_bytes(s, bytes, p, builder_load(&s->b, type, other, how));
-  else builder_store(&s->b, load_bytes(s, bytes, p), other, how);
+/* The other side of a copy: bytes [begin, end) of the variable there, accessed as `how` says. */
+struct other_side {
+  const struct slice *copy;
+  uint32_t begin, end;
+  struct nvm_value address;
+  uint32_t how;
+};
+
+static void tag_other(struct splitter *s, const struct other_side *o, struct nvm_value access) {
+  uint32_t copy = s->f->attachments.data[o->copy->inst.index];
+  copied_tags_attach(s->f, copy, access, o->begin - o->copy->begin, o->end - o->begin);
+}
+
+static struct nvm_value load_other(struct splitter *s, const struct other_side *o,
+                                   struct nvm_type type) {
+  struct nvm_value v = builder_load(&s->b, type, o->address, o->how);
+  tag_other(s, o, v);
+  return v;
+}
+
+static void store_other(struct splitter *s, const struct other_side *o, struct nvm_value v) {
+  tag_other(s, o, builder_store(&s->b, v, o->address, o->how));
+}
+
+/* Some bytes of the integer that the part is. `byte` is what a memset stores. */
+static void rewrite_bytes(struct splitter *s, const struct other_side *o, const struct part *p,
+                          uint8_t byte) {
+  struct slice bytes = {.begin = o->begin, .end = o->end, .kind = o->copy->kind};
+  struct nvm_type type = type_int(&s->m->types, (bytes.end - bytes.begin) * 8);
+  if (bytes.kind == SLICE_SET)
+    store_bytes(s, &bytes, p, const_int(s->m, type, byte * UINT64_C(0x0101010101010101)));
+  else if (bytes.kind == SLICE_COPY_TO) store_bytes(s, &bytes, p, load_other(s, o, type));
+  else store_other(s, o, load_bytes(s, &bytes, p));
 }
 
 /* Rewrites the bytes of a cut slice that are in this part. */
@@ -379,19 +403,13 @@ static void rewrite_cut(struct splitter *s, const struct slice *c, const struct 
   if (p->form == PART_DEAD) return;
   if (set) const_is_int(s->m, inst_operand(s->f, i, 1), &byte);
   else other = builder_offset(&s->b, other, begin - c->begin);
-  uint32_t how = sroa_aligned(sroa_align_at(align, begin - c->begin));
-  if (p->form == PART_MEMORY) {
-    copy_memory(s, c, place_in(s, p, begin), other, end - begin);
-  } else if (!slice_covers(c, p)) {
-    struct slice bytes = {.begin = begin, .end = end, .kind = c->kind};
-    rewrite_bytes(s, &bytes, p, other, how, (uint8_t)byte);
-  } else if (set) {
-    store_part(s, p, splat_byte(s, p, (uint8_t)byte));
-  } else if (c->kind == SLICE_COPY_TO) {
-    store_part(s, p, builder_load(&s->b, p->type, other, how));
-  } else {
-    builder_store(&s->b, load_part(s, p), other, how);
-  }
+  struct other_side o = {c, begin, end, other,
+                         sroa_aligned(sroa_align_at(align, begin - c->begin))};
+  if (p->form == PART_MEMORY) copy_memory(s, c, place_in(s, p, begin), other, end - begin);
+  else if (!slice_covers(c, p)) rewrite_bytes(s, &o, p, (uint8_t)byte);
+  else if (set) store_part(s, p, splat_byte(s, p, (uint8_t)byte));
+  else if (c->kind == SLICE_COPY_TO) store_part(s, p, load_other(s, &o, p->type));
+  else store_other(s, &o, load_part(s, p));
 }
 
 static void rewrite_slice(struct splitter *s, const struct slice *c) {
