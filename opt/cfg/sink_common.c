@@ -175,8 +175,9 @@ static bool is_folded(const struct nvm_function *f, const struct nvm_inst *i) {
   }
 }
 
-/* Instructions that a phi adds to block `from` for its operand v. */
-static int copies_of(const struct sinker *s, struct nvm_value v, struct nvm_block from) {
+/* Instructions that a phi adds to block `from` for its operand v. A stored value is not folded. */
+static int copies_of(const struct sinker *s, struct nvm_value v, struct nvm_block from,
+                     bool is_stored) {
   const struct nvm_function *f = s->f;
   const struct nvm_inst *i = value_inst(f, v);
   if (const_is_undef_or_poison(f->module, v)) return 0;
@@ -188,12 +189,13 @@ static int copies_of(const struct sinker *s, struct nvm_value v, struct nvm_bloc
                : is_only && effects_is_pure(f, i) &&
                      loops_contains(&s->loops, s->loops.innermost[from.index], i->block);
   }
-  return dies ? is_only && is_folded(f, i) : 1 + is_wide;
+  return dies ? is_only && !is_stored && is_folded(f, i) : 1 + is_wide;
 }
 
-static int copies_of_phi(const struct sinker *s, const struct group *g) {
+static int copies_of_phi(const struct sinker *s, const struct group *g, bool is_stored) {
   int copies = 0, predicate = type_equal(value_type(s->f, g->v[0]), TYPE_I1) ? 2 : 0;
-  for (uint32_t k = 0; k < s->count; k++) copies += predicate + copies_of(s, g->v[k], s->from[k]);
+  for (uint32_t k = 0; k < s->count; k++)
+    copies += predicate + copies_of(s, g->v[k], s->from[k], is_stored);
   return copies;
 }
 
@@ -223,7 +225,9 @@ static int saving(const struct sinker *s, const struct group *g, uint32_t uses, 
     if (all_equal(s, &operands)) continue;
     if (!value_is_none(find_phi(s, &operands))) continue;
     int deeper = saving(s, &operands, 1, depth + 1),
-        shallow = can_be_phi(s, &operands, i, n) ? -copies_of_phi(s, &operands) : IMPOSSIBLE;
+        shallow = IMPOSSIBLE;
+    if (can_be_phi(s, &operands, i, n))
+      shallow = -copies_of_phi(s, &operands, i->op == OP_STORE && n == 0);
     if (deeper == IMPOSSIBLE && shallow == IMPOSSIBLE) return IMPOSSIBLE;
     sum += deeper > shallow ? deeper : shallow;
   }
@@ -235,7 +239,7 @@ static bool pays_for_phi(const struct sinker *s, struct nvm_inst_id phi, struct 
   *g = group_of_phi(s, phi);
   if (all_equal(s, g)) return false;
   int sum = saving(s, g, 1, 0);
-  return sum != IMPOSSIBLE && sum + copies_of_phi(s, g) > 0;
+  return sum != IMPOSSIBLE && sum + copies_of_phi(s, g, false) > 0;
 }
 
 /* The same for the last store of each predecessor. */

@@ -638,6 +638,14 @@ static bool share_in_rounds(struct reassociation *s) {
 
 /* --- common factors of terms ------------------------------------------------------------------ */
 
+/* A product, or a left shift by a constant. */
+static bool is_product(const struct nvm_function *f, const struct nvm_inst *i) {
+  nvm_u128 amount;
+  if (!i || i->op != OP_SHL) return i && i->op == OP_MUL;
+  struct nvm_value by = inst_operand(f, i, 1);
+  return const_is_int(f->module, by, &amount) && amount < width_of(f, by);
+}
+
 /* Lists the factors of a product that is computed in `loop`, whose inner nodes have one use. False
  * if there are too many. */
 static bool factors_of(const struct reassociation *s, struct nvm_value v, uint32_t loop,
@@ -648,15 +656,19 @@ static bool factors_of(const struct reassociation *s, struct nvm_value v, uint32
   p->count = 0;
   while (depth) {
     struct nvm_value top = open[--depth];
-    const struct nvm_inst *i = value_inst_of(s->f, top, OP_MUL);
-    bool is_inner = i && s->loops.innermost[i->block.index] == loop &&
+    const struct nvm_inst *i = value_inst(s->f, top);
+    bool is_inner = is_product(s->f, i) && s->loops.innermost[i->block.index] == loop &&
                     (value_equal(top, v) || s->f->uses.data[value_index(top)] == 1);
     if (p->count + depth + 2 > MAX_FACTORS) return false;
     if (!is_inner) {
       p->factors[p->count++] = top;
       continue;
     }
-    open[depth++] = inst_operand(s->f, i, 1);
+    struct nvm_value by = inst_operand(s->f, i, 1);
+    nvm_u128 amount;
+    if (i->op == OP_SHL && const_is_int(s->f->module, by, &amount))
+      by = const_int(s->f->module, i->type, (nvm_u128)1 << amount);
+    open[depth++] = by;
     open[depth++] = inst_operand(s->f, i, 0);
   }
   return true;
@@ -703,14 +715,16 @@ static bool factor_terms(struct reassociation *s, struct tree *t, uint32_t k, ui
 }
 
 static bool is_lone_product(const struct nvm_function *f, struct nvm_value v) {
-  return value_inst_of(f, v, OP_MUL) && f->uses.data[value_index(v)] <= 1;
+  return is_product(f, value_inst(f, v)) && f->uses.data[value_index(v)] <= 1;
 }
 
 /* Removes v, if it is unused, and what computed only v, so that the counted uses are those of live
  * trees. Not deeper than the old tree: the new one uses its leaves. */
 static void remove_unused(struct nvm_function *f, struct nvm_value v) {
   const struct nvm_inst *i = value_inst(f, v);
-  if (!i || f->uses.data[value_index(v)] || !may_reorder(i) || !i->operand_count) return;
+  if (!i || f->uses.data[value_index(v)] || (!may_reorder(i) && !is_product(f, i)) ||
+      !i->operand_count)
+    return;
   struct nvm_value operands[2] = {inst_operand(f, i, 0), inst_operand(f, i, 1)};
   inst_remove(f, value_inst_id(v));
   for (uint32_t k = 0; k < 2; k++) remove_unused(f, operands[k]);
