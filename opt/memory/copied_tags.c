@@ -2,7 +2,7 @@
  *     !tbaa.struct !{i64 offset, i64 size, !tag, ...}
  * and LLVM's SROA tags the accesses to members likewise (AAMDNodes::adjustForAccess). Without tags,
  * the scale of a block of quantized numbers, a struct of a half, is loaded again after each store
- * of a float. Cost: the length of the list. */
+ * of a float. The search is linear in the list. */
 #include "opt/memory/copied_tags.h"
 
 /* The tag of the only member that overlaps the bytes, if it has just these; else {0}. */

@@ -339,6 +339,24 @@ static struct nvm_value zext_simplify(struct combiner *k, struct nvm_inst_id roo
   return from < wide ? build_op(k, root, OP_ZEXT, 0, type, 0, 1, &masked) : masked;
 }
 
+/* The sum of a high and a low word is their `or`, which lowering does by one mov. */
+static struct nvm_value add_of_words(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  if (!type_equal(i->type, TYPE_I64)) return VALUE_NULL;
+  for (uint32_t n = 0; n < 2; n++) {
+    struct nvm_value words[] = {inst_operand(k->f, i, n), inst_operand(k->f, i, 1 - n)};
+    const struct nvm_inst *high = value_inst_of(k->f, words[0], OP_SHL),
+                          *low = value_inst_of(k->f, words[1], OP_ZEXT);
+    nvm_u128 amount;
+    if (!high || !low || !const_is_int(k->m, inst_operand(k->f, high, 1), &amount) ||
+        amount != 32 ||
+        type_scalar_bits(&k->m->types, value_type(k->f, inst_operand(k->f, low, 0))) > 32)
+      continue;
+    return build_op(k, root, OP_OR, INST_DISJOINT, TYPE_I64, 0, 2, words);
+  }
+  return VALUE_NULL;
+}
+
 /* A bool that is converted to float or double is a choice of constants, one instruction: 1 or 0, or
  * with its sign -1 or 0. Constants of 16 bits would take instructions of their own. */
 static struct nvm_value float_of_bool(struct combiner *k, struct nvm_inst_id root) {
@@ -633,6 +651,7 @@ static struct nvm_value op_of_selects(struct combiner *k, struct nvm_inst_id roo
 struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
   typedef struct nvm_value simplify(struct combiner * k, struct nvm_inst_id root);
   static simplify *const by_op[OP_COUNT] = {
+      [OP_ADD] = add_of_words,
       [OP_PHI] = phi_simplify,
       [OP_GEP] = gep_simplify,
       [OP_ICMP] = icmp_of_addresses,

@@ -12,17 +12,16 @@
  *            and so do sums that lsr makes an advancing pointer of because nothing in them wraps.
  *            New sums have the flags that follow from those of all old ones.
  *            reassociate<pairs> then counts the pairs of leaves of all trees that a tree with the
- *            pair dominates. Each tree joins its most frequent pairs first, and uses the join of an
- *            earlier tree if there is one. This is repeated, since joins are leaves of the next
- *            round. Then a factor that two terms of a sum have is taken out if that saves a
- *            multiplication. Sums lose nsw, without which addresses cannot be compared: it runs
- *            last.
+ *            pair dominates. Each tree joins its most frequent pairs first, or uses the join of an
+ *            earlier tree. This is repeated, since joins are leaves of the next round. Then a factor
+ *            of two terms of a sum is taken out if that saves a multiplication. Sums lose nsw,
+ *            without which addresses cannot be compared: it runs last.
  * Requires:  nothing; licm hoists the invariant part.
  * Preserves: the control flow.
  * Cost:      a tree of n operands n² comparisons, n at most MAX_OPERANDS; for pairs n⁴, n at most
  *            MAX_PAIRED, in at most MAX_ROUNDS.
- * Omits:     common factors that are constants, or of products that other instructions use; floats without reassoc and nsz on every op of the tree;
- *            pairs in branches that exclude each other.
+ * Omits:     floats without reassoc and nsz on every op of the tree; pairs in branches that exclude
+ *            each other; common factors that are constants, or of products with other users.
  * Tests:     check/opt/reassociate*.nvir. */
 #include "ir/build.h"
 #include "ir/evalint.h"
@@ -646,19 +645,20 @@ static bool is_product(const struct nvm_function *f, const struct nvm_inst *i) {
   return const_is_int(f->module, by, &amount) && amount < width_of(f, by);
 }
 
-/* Lists the factors of a product that is computed in `loop`, whose inner nodes have one use. False
- * if there are too many. */
+/* Lists the factors of a product that is computed in `loop`, whose nodes have one use. False if it
+ * is none, or has too many. */
 static bool factors_of(const struct reassociation *s, struct nvm_value v, uint32_t loop,
                        struct product *p) {
   struct nvm_value open[MAX_FACTORS];
   uint32_t depth = 1;
   open[0] = v;
   p->count = 0;
+  if (!is_product(s->f, value_inst(s->f, v))) return false;
   while (depth) {
     struct nvm_value top = open[--depth];
     const struct nvm_inst *i = value_inst(s->f, top);
     bool is_inner = is_product(s->f, i) && s->loops.innermost[i->block.index] == loop &&
-                    (value_equal(top, v) || s->f->uses.data[value_index(top)] == 1);
+                    s->f->uses.data[value_index(top)] <= 1;
     if (p->count + depth + 2 > MAX_FACTORS) return false;
     if (!is_inner) {
       p->factors[p->count++] = top;
@@ -666,9 +666,8 @@ static bool factors_of(const struct reassociation *s, struct nvm_value v, uint32
     }
     struct nvm_value by = inst_operand(s->f, i, 1);
     nvm_u128 amount;
-    if (i->op == OP_SHL && const_is_int(s->f->module, by, &amount))
-      by = const_int(s->f->module, i->type, (nvm_u128)1 << amount);
-    open[depth++] = by;
+    bool shifts = i->op == OP_SHL && const_is_int(s->f->module, by, &amount);
+    open[depth++] = shifts ? const_int(s->f->module, i->type, (nvm_u128)1 << amount) : by;
     open[depth++] = inst_operand(s->f, i, 0);
   }
   return true;
@@ -714,10 +713,6 @@ static bool factor_terms(struct reassociation *s, struct tree *t, uint32_t k, ui
   return !value_is_none(a->value);
 }
 
-static bool is_lone_product(const struct nvm_function *f, struct nvm_value v) {
-  return is_product(f, value_inst(f, v)) && f->uses.data[value_index(v)] <= 1;
-}
-
 /* Removes v, if it is unused, and what computed only v, so that the counted uses are those of live
  * trees. Not deeper than the old tree: the new one uses its leaves. */
 static void remove_unused(struct nvm_function *f, struct nvm_value v) {
@@ -741,8 +736,7 @@ static bool factor_pair(struct reassociation *s, struct nvm_inst_id id, bool *ch
   if (!find_depths(s, &t)) return false;
   for (uint32_t k = 0; k < t.count && !*changed; k++)
     for (uint32_t n = k + 1; n < t.count && !*changed; n++) {
-      *changed = is_lone_product(s->f, t.leaves[k].value) &&
-                 is_lone_product(s->f, t.leaves[n].value) && factor_terms(s, &t, k, n);
+      *changed = factor_terms(s, &t, k, n);
       if (*changed) remove_leaf(&t, n);
     }
   if (!*changed) return !module_out_of_memory(s->f->module);
