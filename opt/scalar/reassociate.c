@@ -13,9 +13,9 @@
  *            New sums have the flags that follow from those of all old ones.
  *            reassociate<pairs> then counts the pairs of leaves of all trees that a tree with the
  *            pair dominates. Each tree joins its most frequent pairs first, or uses the join of an
- *            earlier tree. This is repeated, since joins are leaves of the next round. Then a factor
- *            of two terms of a sum is taken out if that saves a multiplication. Sums lose nsw,
- *            without which addresses cannot be compared: it runs last.
+ *            earlier tree; again, since joins are leaves of the next round. Then a factor of two
+ *            terms of a sum is taken out if that saves a multiplication. Sums lose nsw, without
+ *            which addresses cannot be compared: it runs last.
  * Requires:  nothing; licm hoists the invariant part.
  * Preserves: the control flow.
  * Cost:      a tree of n operands n² comparisons, n at most MAX_OPERANDS; for pairs n⁴, n at most
@@ -639,10 +639,10 @@ static bool share_in_rounds(struct reassociation *s) {
 
 /* A product, or a left shift by a constant. */
 static bool is_product(const struct nvm_function *f, const struct nvm_inst *i) {
-  nvm_u128 amount;
+  nvm_u128 by;
   if (!i || i->op != OP_SHL) return i && i->op == OP_MUL;
-  struct nvm_value by = inst_operand(f, i, 1);
-  return const_is_int(f->module, by, &amount) && amount < width_of(f, by);
+  return const_is_int(f->module, inst_operand(f, i, 1), &by) &&
+         by < type_scalar_bits(&f->module->types, i->type);
 }
 
 /* Lists the factors of a product that is computed in `loop`, whose nodes have one use. False if it
@@ -676,14 +676,11 @@ static bool factors_of(const struct reassociation *s, struct nvm_value v, uint32
 /* Moves the factors that both products have to `common`. Constants stay. */
 static void split_common(struct product *a, struct product *b, struct product *common) {
   common->count = 0;
-  for (uint32_t k = 0; k < a->count;) {
+  for (uint32_t k = a->count; k-- > 0;) {
     struct nvm_value v = a->factors[k];
-    if (value_kind(v) == VALUE_CONST || !remove_factor(b, v)) {
-      k++;
-      continue;
-    }
+    if (value_kind(v) == VALUE_CONST || !remove_factor(b, v)) continue;
     common->factors[common->count++] = v;
-    remove_factor(a, v);
+    a->factors[k] = a->factors[--a->count];
   }
 }
 
