@@ -23,56 +23,15 @@
  * Omits:     floats without reassoc and nsz on every op of the tree; pairs in branches that exclude
  *            each other; common factors that are constants, or of products with other users.
  * Tests:     check/opt/reassociate*.nvir. */
+#include "opt/scalar/reassociate.h"
+
 #include "ir/build.h"
 #include "ir/evalint.h"
 #include "analysis/known_bits.h"
-#include "analysis/scev.h"
-#include "opt/passes.h"
 
-enum { MAX_OPERANDS = 16, MAX_PAIRED = 10, MAX_FACTORS = 8, MAX_ROUNDS = 3 };
+enum { MAX_PAIRED = 10, MAX_ROUNDS = 3 };
 
-struct leaf {
-  struct nvm_value value;
-  int64_t factor; /* in sums of integers; 1 or -1 until equal leaves are merged */
-  uint32_t depth; /* of the loop; constants: UINT32_MAX */
-};
-
-struct tree {
-  struct nvm_inst_id root;
-  enum op op; /* not sub */
-  struct leaf leaves[MAX_OPERANDS + 1];
-  uint32_t count;
-  uint16_t flags; /* fast-math flags, nsw and nuw that all ops have */
-};
-
-/* Two leaves that trees have. */
-struct pair {
-  enum op op;
-  struct nvm_value a, b;
-  uint32_t count;          /* of trees, in blocks that `block` dominates */
-  struct nvm_block block;  /* of the first one */
-  struct nvm_inst_id made; /* computes the pair; or none */
-};
-
-struct reassociation {
-  struct nvm_function *f;
-  struct pass_env *env;
-  bool have_loops; /* computed for the first tree */
-  struct dominance dominance;
-  struct loops loops;
-  struct scev_env *scev;        /* NULL: not needed yet */
-  struct nvm_inst_id *index_of; /* by instruction: a sext, getelementptr or access that uses it */
-  uint32_t *user_op;            /* by instruction: the op of a tree that it is an operand of */
-  VEC(struct nvm_inst_id) nodes;
-  struct pair *pairs;  /* by hash, linear probing */
-  uint32_t slots;      /* a power of two */
-  uint32_t used;       /* at most half of them */
-  uint32_t pair_count; /* of all trees */
-  bool have_large;     /* a tree has three leaves */
-  bool have_pairs;     /* some pair is in two trees */
-};
-
-static bool may_reorder(const struct nvm_inst *i) {
+bool reassociate_may_reorder(const struct nvm_inst *i) {
   switch ((enum op)i->op) {
     case OP_ADD:
     case OP_SUB:
@@ -86,7 +45,7 @@ static bool may_reorder(const struct nvm_inst *i) {
   }
 }
 
-static enum op tree_op(const struct nvm_inst *i) {
+enum op reassociate_tree_op(const struct nvm_inst *i) {
   return i->op == OP_SUB ? OP_ADD : (enum op)i->op;
 }
 
@@ -94,7 +53,8 @@ static enum op tree_op(const struct nvm_inst *i) {
 static const struct nvm_inst *inner_node(const struct nvm_function *f, struct nvm_value v,
                                          enum op op) {
   const struct nvm_inst *i = value_inst(f, v);
-  bool is_inner = i && f->uses.data[value_index(v)] == 1 && may_reorder(i) && tree_op(i) == op;
+  bool is_inner = i && f->uses.data[value_index(v)] == 1 && reassociate_may_reorder(i) &&
+                  reassociate_tree_op(i) == op;
   return is_inner ? i : NULL;
 }
 
@@ -105,12 +65,12 @@ static uint32_t loop_depth(const struct reassociation *s, struct nvm_value v) {
 }
 
 /* Lists the leaves from left to right. False if there are too many. */
-static bool flatten(const struct reassociation *s, struct nvm_inst_id root, struct tree *t) {
+bool reassociate_flatten(const struct reassociation *s, struct nvm_inst_id root, struct tree *t) {
   struct leaf open[MAX_OPERANDS + 1];
   uint32_t depth = 1;
   open[0] = (struct leaf){value_of_inst(root), 1, 0};
   t->root = root;
-  t->op = tree_op(function_inst(s->f, root));
+  t->op = reassociate_tree_op(function_inst(s->f, root));
   t->count = 0;
   t->flags = UINT16_MAX;
   while (depth) {
@@ -132,14 +92,14 @@ static bool flatten(const struct reassociation *s, struct nvm_inst_id root, stru
 }
 
 /* False when out of memory. */
-static bool find_depths(struct reassociation *s, struct tree *t) {
+bool reassociate_find_depths(struct reassociation *s, struct tree *t) {
   if (!s->have_loops && !flow_loops(s->env->flow, s->f, &s->dominance, &s->loops)) return false;
   s->have_loops = true;
   for (uint32_t k = 0; k < t->count; k++) t->leaves[k].depth = loop_depth(s, t->leaves[k].value);
   return true;
 }
 
-static void remove_leaf(struct tree *t, uint32_t k) {
+void reassociate_remove_leaf(struct tree *t, uint32_t k) {
   t->count--;
   memmove(&t->leaves[k], &t->leaves[k + 1], (t->count - k) * sizeof *t->leaves);
 }
@@ -150,117 +110,25 @@ static void add_leaf(struct tree *t, struct nvm_value v) {
 }
 
 /* Bits of the elements of v. */
-static uint32_t width_of(const struct nvm_function *f, struct nvm_value v) {
+uint32_t reassociate_width(const struct nvm_function *f, struct nvm_value v) {
   const struct type_table *types = &f->module->types;
   return type_scalar_bits(types, type_scalar(types, value_type(f, v)));
 }
 
 /* --- equal leaves ----------------------------------------------------------------------------- */
 
-/* Splits off the constant factor of a product; 1 if there is none. */
-static int64_t split_factor(const struct nvm_function *f, struct nvm_value *v) {
-  const struct nvm_inst *i = value_inst(f, *v);
-  nvm_u128 bits;
-  if (!i || (i->op != OP_MUL && i->op != OP_SHL) || width_of(f, *v) > 64 ||
-      !const_is_int(f->module, inst_operand(f, i, 1), &bits) ||
-      (i->op == OP_SHL && bits >= width_of(f, *v)))
-    return 1;
-  uint64_t factor = i->op == OP_SHL ? UINT64_C(1) << bits : (uint64_t)bits;
-  int64_t number = evalint_sext(width_of(f, *v), factor);
-  *v = inst_operand(f, i, 0);
-  return number;
-}
-
-struct product {
-  struct nvm_value factors[MAX_FACTORS];
-  uint32_t count;
-};
-
-/* False if there are too many factors. */
-static bool product_of(const struct nvm_function *f, struct nvm_value v, struct product *p) {
-  struct nvm_value open[MAX_FACTORS];
-  uint32_t depth = 1;
-  open[0] = v;
-  p->count = 0;
-  while (depth) {
-    v = open[--depth];
-    struct nvm_value base = v;
-    int64_t factor = split_factor(f, &base);
-    const struct nvm_inst *i = value_inst_of(f, v, OP_MUL);
-    if (p->count + depth + 2 > MAX_FACTORS) return false;
-    if (factor != 1) {
-      uint64_t bits = evalint_zext(width_of(f, v), (uint64_t)factor);
-      p->factors[p->count++] = const_int(f->module, value_type(f, v), bits);
-      open[depth++] = base;
-      continue;
-    }
-    if (!i) {
-      p->factors[p->count++] = v;
-      continue;
-    }
-    open[depth++] = inst_operand(f, i, 1);
-    open[depth++] = inst_operand(f, i, 0);
-  }
-  return true;
-}
-
-static bool remove_factor(struct product *p, struct nvm_value v) {
-  uint32_t k = 0;
-  while (k < p->count && !value_equal(p->factors[k], v)) k++;
-  if (k == p->count) return false;
-  p->factors[k] = p->factors[--p->count];
-  return true;
-}
-
-/* Whether the product has the factors x / y and y, and then those of `others`. */
-static bool is_multiple(const struct nvm_function *f, struct product p, const struct nvm_inst *rest,
-                        const struct product *others) {
-  struct nvm_value x = inst_operand(f, rest, 0), y = inst_operand(f, rest, 1);
-  for (uint32_t k = 0; k < others->count; k++)
-    if (!remove_factor(&p, others->factors[k])) return false;
-  if (p.count != 2 || !remove_factor(&p, y)) return false;
-  const struct nvm_inst *i =
-      value_inst_of(f, p.factors[0], rest->op == OP_SREM ? OP_SDIV : OP_UDIV);
-  return i && value_equal(inst_operand(f, i, 0), x) && value_equal(inst_operand(f, i, 1), y);
-}
-
-/* x % y * z + x / y * y * z is x * z. Without z it is the dividend, which wraps only if x does. */
-static bool merge_divided(struct nvm_function *f, struct tree *t, uint32_t k, uint32_t n) {
-  struct product a, b;
-  const struct nvm_inst *product = value_inst(f, t->leaves[k].value);
-  bool is_product = product && (product->op == OP_MUL || product->op == OP_SHL ||
-                                product->op == OP_SREM || product->op == OP_UREM);
-  if (!is_product || !product_of(f, t->leaves[k].value, &a)) return false;
-  for (uint32_t i = 0; i < a.count; i++) {
-    const struct nvm_inst *rest = value_inst(f, a.factors[i]);
-    if (!rest || (rest->op != OP_SREM && rest->op != OP_UREM)) continue;
-    struct product others = a;
-    others.factors[i] = others.factors[--others.count];
-    if (!product_of(f, t->leaves[n].value, &b) || !is_multiple(f, b, rest, &others)) continue;
-    t->flags &= (uint16_t) ~(rest->op == OP_SREM ? INST_NUW : INST_NSW);
-    if (others.count) t->flags = 0;
-    struct builder at = builder_replacing(f, t->root);
-    struct nvm_value v = inst_operand(f, rest, 0);
-    for (uint32_t m = 0; m < others.count; m++)
-      v = builder_binary(&at, OP_MUL, v, others.factors[m]);
-    if (!value_is_none(v)) t->leaves[k].value = v;
-    return !value_is_none(v);
-  }
-  return false;
-}
-
 /* Merges leaf n of a sum into leaf k. */
 static bool merge_terms(struct nvm_function *f, struct tree *t, uint32_t k, uint32_t n) {
   struct leaf *a = &t->leaves[k], *b = &t->leaves[n];
-  if (a->factor == b->factor && merge_divided(f, t, k, n)) return true;
+  if (a->factor == b->factor && reassociate_merge_divided(f, t, k, n)) return true;
   struct nvm_value x = a->value, y = b->value;
-  int64_t p = split_factor(f, &x), q = split_factor(f, &y);
-  if (!value_equal(x, y) || width_of(f, x) > 64) return false;
+  int64_t p = reassociate_split_factor(f, &x), q = reassociate_split_factor(f, &y);
+  if (!value_equal(x, y) || reassociate_width(f, x) > 64) return false;
   bool lone = (p == 1 || f->uses.data[value_index(a->value)] == 1) &&
               (q == 1 || f->uses.data[value_index(b->value)] == 1) &&
               type_is_int(&f->module->types, value_type(f, x));
   uint64_t total = (uint64_t)p * (uint64_t)a->factor + (uint64_t)q * (uint64_t)b->factor;
-  int64_t sum = evalint_sext(width_of(f, x), total);
+  int64_t sum = evalint_sext(reassociate_width(f, x), total);
   if (!lone && (sum < -1 || sum > 1)) return false;
   if (p != 1 || q != 1 || (uint64_t)sum != total) t->flags = 0; /* products may have wrapped */
   *a = (struct leaf){x, sum, 0};
@@ -279,9 +147,9 @@ static bool merge_leaves(struct nvm_function *f, struct tree *t) {
         continue;
       if (t->op == OP_XOR) a->factor = 0;
       bool vanishes = a->factor == 0;
-      remove_leaf(t, n);
+      reassociate_remove_leaf(t, n);
       if (n < k) k--;
-      if (vanishes) remove_leaf(t, k);
+      if (vanishes) reassociate_remove_leaf(t, k);
       any = true;
       n = UINT32_MAX;
       if (k >= t->count) break;
@@ -290,7 +158,7 @@ static bool merge_leaves(struct nvm_function *f, struct tree *t) {
 }
 
 /* Adds what an empty tree, a single leaf, or a sum of negative ones needs to be built. */
-static void add_neutral(const struct nvm_function *f, struct tree *t, struct nvm_type type) {
+void reassociate_add_neutral(const struct nvm_function *f, struct tree *t, struct nvm_type type) {
   bool positive = false;
   for (uint32_t k = 0; k < t->count; k++) positive |= t->leaves[k].factor > 0;
   if (!positive) add_leaf(t, const_zero(f->module, type));
@@ -332,7 +200,7 @@ static bool all_nonnegative(const struct nvm_function *f, const struct tree *t) 
  * keeps nsw. */
 static bool is_single_join(const struct nvm_function *f, const struct tree *t) {
   nvm_i128 sum = 0;
-  uint32_t width = width_of(f, t->leaves[0].value), others = 0;
+  uint32_t width = reassociate_width(f, t->leaves[0].value), others = 0;
   if (width > 64) return false;
   for (uint32_t k = 0; k < t->count; k++) {
     const struct leaf *leaf = &t->leaves[k];
@@ -394,7 +262,7 @@ static void build_factors(struct reassociation *s, struct tree *t) {
 }
 
 /* Builds the tree, with its flags. The root becomes its last op; the old inner nodes are dead. */
-static bool rebuild(struct reassociation *s, struct tree *t) {
+bool reassociate_rebuild(struct reassociation *s, struct tree *t) {
   build_factors(s, t);
   while (t->count > 2 && t->leaves[t->count - 2].depth == UINT32_MAX) {
     t->leaves[t->count - 2] = build_join(s, t, t->leaves[t->count - 2], t->leaves[t->count - 1]);
@@ -446,7 +314,8 @@ static bool is_index_of_loop(struct reassociation *s, const struct tree *t) {
 
 /* Whether a tree is rooted there. */
 static bool is_root(const struct reassociation *s, struct nvm_inst_id id) {
-  return s->f->uses.data[id.index] != 1 || s->user_op[id.index] != tree_op(function_inst(s->f, id));
+  return s->f->uses.data[id.index] != 1 ||
+         s->user_op[id.index] != reassociate_tree_op(function_inst(s->f, id));
 }
 
 /* Counts the pairs of the tree; false if it is not one for pairs. */
@@ -460,17 +329,17 @@ static bool count_pairs_of(struct reassociation *s, const struct tree *t) {
 /* False when out of memory; *paired as count_pairs_of() says. */
 static bool visit(struct reassociation *s, struct nvm_inst_id id, bool *paired) {
   struct tree t;
-  if (!is_root(s, id) || !flatten(s, id, &t)) return true;
+  if (!is_root(s, id) || !reassociate_flatten(s, id, &t)) return true;
   struct tree whole = t;
   bool merged = (t.count > 2 || t.op == OP_ADD) && merge_leaves(s->f, &t);
   *paired = count_pairs_of(s, &t);
   if (!merged && t.count < 3) return true;
-  if (module_out_of_memory(s->f->module) || !find_depths(s, &t)) return false;
-  add_neutral(s->f, &t, function_inst(s->f, id)->type);
+  if (module_out_of_memory(s->f->module) || !reassociate_find_depths(s, &t)) return false;
+  reassociate_add_neutral(s->f, &t, function_inst(s->f, id)->type);
   if (!sort_leaves(&t) && !merged) return true;
   t.flags = kept_flags(s->f, &t);
   if ((!merged || !(t.flags & INST_NSW)) && is_index_of_loop(s, &whole)) return true;
-  return rebuild(s, &t);
+  return reassociate_rebuild(s, &t);
 }
 
 /* --- pairs of leaves that several trees have -------------------------------------------------- */
@@ -578,8 +447,9 @@ static bool share_pairs(struct reassociation *s, struct nvm_inst_id id) {
   struct tree t;
   uint32_t k = 0, n = 0;
   bool changed = false;
-  if (!flatten(s, id, &t) || t.count > MAX_PAIRED) return true; /* a leaf lost its other use */
-  if (!find_depths(s, &t)) return false;
+  if (!reassociate_flatten(s, id, &t) || t.count > MAX_PAIRED)
+    return true; /* a leaf lost its other use */
+  if (!reassociate_find_depths(s, &t)) return false;
   t.flags = kept_flags(s->f, &t);
   for (struct pair *p; (p = most_frequent(s, &t, &k, &n)) != NULL;) {
     struct nvm_inst_id own = joined(s, &t, p);
@@ -599,11 +469,11 @@ static bool share_pairs(struct reassociation *s, struct nvm_inst_id id) {
     }
     t.leaves[k].value = value_of_inst(own);
     t.leaves[k].depth = loop_depth(s, t.leaves[k].value);
-    remove_leaf(&t, n);
+    reassociate_remove_leaf(&t, n);
   }
   if (!changed) return true;
   sort_leaves(&t);
-  return rebuild(s, &t);
+  return reassociate_rebuild(s, &t);
 }
 
 /* Joins first what several trees join. False when out of memory. */
@@ -613,8 +483,8 @@ static bool share_all_pairs(struct reassociation *s) {
   s->used = 0;
   memset(s->pairs, 0, s->slots * sizeof *s->pairs);
   for (uint32_t k = 0; k < s->nodes.count; k++) {
-    if (!flatten(s, s->nodes.data[k], &t) || t.count > MAX_PAIRED) continue;
-    if (!find_depths(s, &t)) return false;
+    if (!reassociate_flatten(s, s->nodes.data[k], &t) || t.count > MAX_PAIRED) continue;
+    if (!reassociate_find_depths(s, &t)) return false;
     count_pairs(s, &t);
   }
   for (uint32_t k = 0; s->have_pairs && k < s->nodes.count; k++)
@@ -632,125 +502,6 @@ static bool share_in_rounds(struct reassociation *s) {
     changes = *s->env->statistic;
     if (!share_all_pairs(s)) return false;
   }
-  return true;
-}
-
-/* --- common factors of terms ------------------------------------------------------------------ */
-
-/* A product, or a left shift by a constant. */
-static bool is_product(const struct nvm_function *f, const struct nvm_inst *i) {
-  nvm_u128 by;
-  if (!i || i->op != OP_SHL) return i && i->op == OP_MUL;
-  return const_is_int(f->module, inst_operand(f, i, 1), &by) &&
-         by < type_scalar_bits(&f->module->types, i->type);
-}
-
-/* Lists the factors of a product that is computed in `loop`, whose nodes have one use. False if it
- * is none, or has too many. */
-static bool factors_of(const struct reassociation *s, struct nvm_value v, uint32_t loop,
-                       struct product *p) {
-  struct nvm_value open[MAX_FACTORS];
-  uint32_t depth = 1;
-  open[0] = v;
-  p->count = 0;
-  if (!is_product(s->f, value_inst(s->f, v))) return false;
-  while (depth) {
-    struct nvm_value top = open[--depth];
-    const struct nvm_inst *i = value_inst(s->f, top);
-    bool is_inner = is_product(s->f, i) && s->loops.innermost[i->block.index] == loop &&
-                    s->f->uses.data[value_index(top)] <= 1;
-    if (p->count + depth + 2 > MAX_FACTORS) return false;
-    if (!is_inner) {
-      p->factors[p->count++] = top;
-      continue;
-    }
-    struct nvm_value by = inst_operand(s->f, i, 1);
-    nvm_u128 amount;
-    bool shifts = i->op == OP_SHL && const_is_int(s->f->module, by, &amount);
-    open[depth++] = shifts ? const_int(s->f->module, i->type, (nvm_u128)1 << amount) : by;
-    open[depth++] = inst_operand(s->f, i, 0);
-  }
-  return true;
-}
-
-/* Moves the factors that both products have to `common`. Constants stay. */
-static void split_common(struct product *a, struct product *b, struct product *common) {
-  common->count = 0;
-  for (uint32_t k = a->count; k-- > 0;) {
-    struct nvm_value v = a->factors[k];
-    if (value_kind(v) == VALUE_CONST || !remove_factor(b, v)) continue;
-    common->factors[common->count++] = v;
-    a->factors[k] = a->factors[--a->count];
-  }
-}
-
-static struct nvm_value build_product(struct builder *at, struct nvm_value v,
-                                      const struct product *p, uint32_t first) {
-  for (uint32_t k = first; k < p->count; k++) v = builder_binary(at, OP_MUL, v, p->factors[k]);
-  return v;
-}
-
-/* a * b * z + c * z is (a * b + c) * z, which has one multiplication less. A sum costs nothing if
- * one of its operands is a product (mad). Merges leaf n into leaf k. */
-static bool factor_terms(struct reassociation *s, struct tree *t, uint32_t k, uint32_t n) {
-  struct leaf *a = &t->leaves[k];
-  uint32_t loop = s->loops.innermost[function_inst(s->f, t->root)->block.index];
-  struct product p, q, common;
-  if (a->factor != t->leaves[n].factor || !factors_of(s, a->value, loop, &p) ||
-      !factors_of(s, t->leaves[n].value, loop, &q))
-    return false;
-  split_common(&p, &q, &common);
-  bool needs_add = p.count == 1 && q.count == 1;
-  if (!p.count || !q.count || common.count < 1u + needs_add) return false;
-  struct builder at = builder_replacing(s->f, t->root);
-  struct nvm_value left = build_product(&at, p.factors[0], &p, 1),
-                   right = build_product(&at, q.factors[0], &q, 1),
-                   sum = builder_binary(&at, OP_ADD, left, right);
-  a->value = build_product(&at, sum, &common, 0);
-  return !value_is_none(a->value);
-}
-
-/* Removes v, if it is unused, and what computed only v, so that the counted uses are those of live
- * trees. Not deeper than the old tree: the new one uses its leaves. */
-static void remove_unused(struct nvm_function *f, struct nvm_value v) {
-  const struct nvm_inst *i = value_inst(f, v);
-  if (!i || f->uses.data[value_index(v)] || (!may_reorder(i) && !is_product(f, i)) ||
-      !i->operand_count)
-    return;
-  struct nvm_value operands[2] = {inst_operand(f, i, 0), inst_operand(f, i, 1)};
-  inst_remove(f, value_inst_id(v));
-  for (uint32_t k = 0; k < 2; k++) remove_unused(f, operands[k]);
-}
-
-/* Takes the common factors of two terms out of a sum; *changed if there are some. False when out of
- * memory. */
-static bool factor_pair(struct reassociation *s, struct nvm_inst_id id, bool *changed) {
-  struct tree t;
-  *changed = false;
-  if (!function_inst(s->f, id)->operand_count || tree_op(function_inst(s->f, id)) != OP_ADD ||
-      !flatten(s, id, &t))
-    return true;
-  if (!find_depths(s, &t)) return false;
-  for (uint32_t k = 0; k < t.count && !*changed; k++)
-    for (uint32_t n = k + 1; n < t.count && !*changed; n++) {
-      *changed = factor_terms(s, &t, k, n);
-      if (*changed) remove_leaf(&t, n);
-    }
-  if (!*changed) return !module_out_of_memory(s->f->module);
-  struct nvm_value old[2];
-  for (uint32_t k = 0; k < 2; k++) old[k] = inst_operand(s->f, function_inst(s->f, id), k);
-  t.flags = 0;
-  add_neutral(s->f, &t, function_inst(s->f, id)->type);
-  if (!rebuild(s, &t)) return false;
-  for (uint32_t k = 0; k < 2; k++) remove_unused(s->f, old[k]);
-  return true;
-}
-
-/* False when out of memory. */
-static bool factor_all_sums(struct reassociation *s) {
-  for (uint32_t k = 0; k < s->nodes.count; k++)
-    for (bool changed = true; changed;)
-      if (!factor_pair(s, s->nodes.data[k], &changed)) return false;
   return true;
 }
 
@@ -775,10 +526,10 @@ enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bo
     FOR_EACH_INST (f, b, i) {
       const struct nvm_inst *inst = function_inst(f, i);
       note_index(&s, i);
-      if (!may_reorder(inst)) continue;
+      if (!reassociate_may_reorder(inst)) continue;
       for (uint32_t k = 0; k < 2; k++) {
         struct nvm_value v = inst_operand(f, inst, k);
-        if (value_kind(v) == VALUE_INST) s.user_op[value_index(v)] = tree_op(inst);
+        if (value_kind(v) == VALUE_INST) s.user_op[value_index(v)] = reassociate_tree_op(inst);
       }
       if (!VEC_PUSH(env->arena, &s.nodes, i)) return NVM_OUT_OF_MEMORY;
     }
@@ -790,7 +541,7 @@ enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bo
   }
   s.nodes.count = trees;
   bool last = env->parameters & 1 << PARAMETER_PAIRS;
-  if (last && (!share_in_rounds(&s) || !factor_all_sums(&s))) return NVM_OUT_OF_MEMORY;
+  if (last && (!share_in_rounds(&s) || !reassociate_factor_sums(&s))) return NVM_OUT_OF_MEMORY;
   *changed = *env->statistic != before;
   return NVM_OK;
 }
