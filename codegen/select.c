@@ -288,18 +288,20 @@ static bool is_signed_field(const struct lower *l, const struct nvm_inst *i,
   return field->bits > 1;
 }
 
-/* An arithmetic right shift of a left shift by no more bits. */
+/* An arithmetic right shift by at least as many bits as the left shift of its operand. */
 static bool is_shifted_field(const struct lower *l, const struct nvm_inst *i,
                              struct select_field *field) {
   struct nvm_value v = inst_operand(l->f, i, 0);
   const struct nvm_inst *left = value_inst_of(l->f, v, OP_SHL);
-  nvm_u128 up, down;
-  if (!left || !is_read_once(l, v) || !const_is_int(l->module, inst_operand(l->f, left, 1), &up) ||
-      !const_is_int(l->module, inst_operand(l->f, i, 1), &down) || up > down || down > 31)
+  nvm_u128 left_amount, right_amount;
+  if (!left || !is_read_once(l, v) ||
+      !const_is_int(l->module, inst_operand(l->f, left, 1), &left_amount) ||
+      !const_is_int(l->module, inst_operand(l->f, i, 1), &right_amount) ||
+      left_amount > right_amount || right_amount > 31)
     return false;
   *field = (struct select_field){.of = inst_operand(l->f, left, 0),
-                                 .first = (uint32_t)(down - up),
-                                 .bits = (uint32_t)(32 - down),
+                                 .first = (uint32_t)(right_amount - left_amount),
+                                 .bits = (uint32_t)(32 - right_amount),
                                  .is_signed = true};
   return true;
 }

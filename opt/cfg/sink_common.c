@@ -175,7 +175,8 @@ static bool is_folded(const struct nvm_function *f, const struct nvm_inst *i) {
   }
 }
 
-/* Instructions that a phi adds to block `from` for its operand v. A stored value is not folded. */
+/* Instructions that a phi adds to block `from` for its operand v. Lowering folds nothing into
+ * a store, to which `is_stored` values go. */
 static int copies_of(const struct sinker *s, struct nvm_value v, struct nvm_block from,
                      bool is_stored) {
   const struct nvm_function *f = s->f;
@@ -224,8 +225,7 @@ static int saving(const struct sinker *s, const struct group *g, uint32_t uses, 
     struct group operands = group_of_operands(s, g, n);
     if (all_equal(s, &operands)) continue;
     if (!value_is_none(find_phi(s, &operands))) continue;
-    int deeper = saving(s, &operands, 1, depth + 1),
-        shallow = IMPOSSIBLE;
+    int deeper = saving(s, &operands, 1, depth + 1), shallow = IMPOSSIBLE;
     if (can_be_phi(s, &operands, i, n))
       shallow = -copies_of_phi(s, &operands, i->op == OP_STORE && n == 0);
     if (deeper == IMPOSSIBLE && shallow == IMPOSSIBLE) return IMPOSSIBLE;

@@ -39,9 +39,9 @@
 #include "ir/intrinsic.h"
 #include "analysis/alias.h"
 #include "analysis/effects.h"
-#include "opt/passes.h"
 #include "opt/memory/copied_tags.h"
 #include "opt/memory/sroa.h"
+#include "opt/passes.h"
 
 enum {
   MAX_BYTES = 1024, /* of a variable */
@@ -356,7 +356,8 @@ static struct nvm_value splat_byte(struct splitter *s, const struct part *p, uin
   return cast(s, const_int(s->m, type_int(&s->m->types, bytes * 8), bits), p->type);
 }
 
-/* The other side of a copy: bytes [begin, end) of the variable there, accessed as `how` says. */
+/* The other side of a copy: the address that corresponds to bytes [begin, end) of the variable,
+ * accessed as `how` says. */
 struct other_side {
   const struct slice *copy;
   uint32_t begin, end;

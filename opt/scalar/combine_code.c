@@ -339,7 +339,7 @@ static struct nvm_value zext_simplify(struct combiner *k, struct nvm_inst_id roo
   return from < wide ? build_op(k, root, OP_ZEXT, 0, type, 0, 1, &masked) : masked;
 }
 
-/* The sum of a high and a low word is their `or`, which lowering does by one mov. */
+/* The sum of a high and a low word equals their `or`, for which lowering emits one mov. */
 static struct nvm_value add_of_words(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
   if (!type_equal(i->type, TYPE_I64)) return VALUE_NULL;
@@ -428,7 +428,7 @@ static struct nvm_value float_of_low_bits(struct combiner *k, struct nvm_inst_id
   return build_op(k, root, op, 0, type, 0, 1, &whole);
 }
 
-/* A float of a mask of the low bits of an i32, likewise. */
+/* The same for a mask of low bits. sitofp only if the mask clears the sign bit. */
 static struct nvm_value float_of_mask(struct combiner *k, struct nvm_inst_id root,
                                       struct nvm_value v) {
   const struct nvm_inst *i = function_inst(k->f, root), *mask = value_inst(k->f, v);

@@ -12,16 +12,18 @@
  *            and so do sums that lsr makes an advancing pointer of because nothing in them wraps.
  *            New sums have the flags that follow from those of all old ones.
  *            reassociate<pairs> then counts the pairs of leaves of all trees that a tree with the
- *            pair dominates. Each tree joins its most frequent pairs first, or uses the join of an
- *            earlier tree; again, since joins are leaves of the next round. Then a factor of two
- *            terms of a sum is taken out if that saves a multiplication. Sums lose nsw, without
- *            which addresses cannot be compared: it runs last.
+ *            pair dominates. Each tree joins its most frequent pairs first, or uses the join of
+ *            an earlier tree. This is repeated, since joins are leaves of the next round. Then a
+ *            factor that two terms of a sum have in common is factored out if that saves a
+ *            multiplication. Sums lose nsw, without which addresses cannot be compared: therefore
+ *            it runs last.
  * Requires:  nothing; licm hoists the invariant part.
  * Preserves: the control flow.
  * Cost:      a tree of n operands n² comparisons, n at most MAX_OPERANDS; for pairs n⁴, n at most
- *            MAX_PAIRED, in at most MAX_ROUNDS.
+ *            MAX_PAIRED, in at most MAX_ROUNDS; for common factors n² for each that is found.
  * Omits:     floats without reassoc and nsz on every op of the tree; pairs in branches that exclude
- *            each other; common factors that are constants, or of products with other users.
+ *            each other; common factors that are constants, of more than 32 bits, of vectors of
+ *            shifts, or of products with other users.
  * Tests:     check/opt/reassociate*.nvir. */
 #include "opt/scalar/reassociate.h"
 
@@ -540,8 +542,9 @@ enum nvm_status reassociate_run(struct nvm_function *f, struct pass_env *env, bo
     if (paired) s.nodes.data[trees++] = s.nodes.data[k];
   }
   s.nodes.count = trees;
-  bool last = env->parameters & 1 << PARAMETER_PAIRS;
-  if (last && (!share_in_rounds(&s) || !reassociate_factor_sums(&s))) return NVM_OUT_OF_MEMORY;
+  bool shares_pairs = env->parameters & 1 << PARAMETER_PAIRS;
+  if (shares_pairs && (!share_in_rounds(&s) || !reassociate_factor_sums(&s)))
+    return NVM_OUT_OF_MEMORY;
   *changed = *env->statistic != before;
   return NVM_OK;
 }

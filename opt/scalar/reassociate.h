@@ -1,4 +1,5 @@
-/* What the files of reassociate share: trees of one op, and products among their leaves. */
+/* What reassociate.c and reassociate_products.c share: trees of one op, and products among their
+ * leaves. */
 #ifndef NVM_OPT_REASSOCIATE_H
 #define NVM_OPT_REASSOCIATE_H
 
@@ -56,8 +57,10 @@ enum op reassociate_tree_op(const struct nvm_inst *i);
 uint32_t reassociate_width(const struct nvm_function *f, struct nvm_value v);
 /* Lists the leaves from left to right. False if there are too many. */
 bool reassociate_flatten(const struct reassociation *s, struct nvm_inst_id root, struct tree *t);
-/* False when out of memory. */
+/* Sets the loop depth of each leaf; computes the loops first if needed. False when out of
+ * memory. */
 bool reassociate_find_depths(struct reassociation *s, struct tree *t);
+/* Removes leaf k; the order of the others stays. */
 void reassociate_remove_leaf(struct tree *t, uint32_t k);
 /* Adds what an empty tree, a single leaf, or a sum of negative ones needs to be built. */
 void reassociate_add_neutral(const struct nvm_function *f, struct tree *t, struct nvm_type type);
@@ -67,11 +70,11 @@ bool reassociate_rebuild(struct reassociation *s, struct tree *t);
 
 /* Splits off the constant factor of a product; 1 if there is none. */
 int64_t reassociate_split_factor(const struct nvm_function *f, struct nvm_value *v);
-/* x % y * z + x / y * y * z is x * z, which leaf k of a sum becomes if n is the other term. Without
- * z it is the dividend, which wraps only if x does. */
+/* x % y * z + x / y * y * z is x * z. Leaf k of the sum becomes that product if leaf n is the other
+ * term. Without z it is the dividend, which wraps only if x does. */
 bool reassociate_merge_divided(struct nvm_function *f, struct tree *t, uint32_t k, uint32_t n);
-/* Takes common factors out of the sums among s->nodes where that saves a multiplication. False when
- * out of memory. */
+/* Factors out what terms of the sums among s->nodes have in common where that saves a
+ * multiplication. False when out of memory. */
 bool reassociate_factor_sums(struct reassociation *s);
 
 #endif

@@ -114,8 +114,8 @@ static bool is_product(const struct nvm_function *f, const struct nvm_inst *i) {
          by < type_scalar_bits(&f->module->types, i->type);
 }
 
-/* Lists the factors of a product that is computed in `loop`, whose nodes have one use. False if it
- * is none, or has too many. */
+/* Lists the factors of v, a tree of products with one use each in `loop`. False if v is not a
+ * product or has too many factors. */
 static bool factors_of(const struct reassociation *s, struct nvm_value v, uint32_t loop,
                        struct product *p) {
   struct nvm_value open[MAX_FACTORS];
@@ -142,7 +142,7 @@ static bool factors_of(const struct reassociation *s, struct nvm_value v, uint32
   return true;
 }
 
-/* Moves the factors that both products have to `common`. Constants stay. */
+/* Moves the common factors of both products to `common`, except constants. */
 static void split_common(struct product *a, struct product *b, struct product *common) {
   common->count = 0;
   for (uint32_t k = a->count; k-- > 0;) {
@@ -159,7 +159,17 @@ static struct nvm_value build_product(struct builder *at, struct nvm_value v,
   return v;
 }
 
-/* a * b * z + c * z is (a * b + c) * z, which has one multiplication less. A sum costs nothing if
+/* Whether a factor is a phi of the loop's header: the multiplication after the sum would be on the
+ * path from one iteration to the next. */
+static bool is_carried(const struct reassociation *s, const struct product *p, uint32_t loop) {
+  for (uint32_t k = 0; loop && k < p->count; k++) {
+    const struct nvm_inst *phi = value_inst_of(s->f, p->factors[k], OP_PHI);
+    if (phi && phi->block.index == s->loops.data[loop].header.index) return true;
+  }
+  return false;
+}
+
+/* a * b * z + c * z is (a * b + c) * z, which has one multiplication fewer. A sum costs nothing if
  * one of its operands is a product (mad). Merges leaf n into leaf k. */
 static bool factor_terms(struct reassociation *s, struct tree *t, uint32_t k, uint32_t n) {
   struct leaf *a = &t->leaves[k];
@@ -169,35 +179,39 @@ static bool factor_terms(struct reassociation *s, struct tree *t, uint32_t k, ui
       !factors_of(s, t->leaves[n].value, loop, &q))
     return false;
   split_common(&p, &q, &common);
+  if (is_carried(s, &p, loop) || is_carried(s, &q, loop)) return false;
   bool needs_add = p.count == 1 && q.count == 1;
   if (!p.count || !q.count || common.count < 1u + needs_add) return false;
   struct builder at = builder_replacing(s->f, t->root);
   struct nvm_value left = build_product(&at, p.factors[0], &p, 1),
                    right = build_product(&at, q.factors[0], &q, 1),
                    sum = builder_binary(&at, OP_ADD, left, right);
-  a->value = build_product(&at, sum, &common, 0);
-  return !value_is_none(a->value);
+  struct nvm_value product = build_product(&at, sum, &common, 0);
+  if (!value_is_none(product)) a->value = product;
+  return !value_is_none(product);
 }
 
-/* Removes v, if it is unused, and what computed only v, so that the counted uses are those of live
- * trees. Not deeper than the old tree: the new one uses its leaves. */
+/* Removes v if it is unused, and then its operands, so that the counted uses are those of live
+ * trees. The recursion ends at the leaves of the old tree, which the new tree uses. */
 static void remove_unused(struct nvm_function *f, struct nvm_value v) {
   const struct nvm_inst *i = value_inst(f, v);
-  if (!i || f->uses.data[value_index(v)] || (!reassociate_may_reorder(i) && !is_product(f, i)) ||
-      !i->operand_count)
+  if (!i || !i->operand_count || f->uses.data[value_index(v)] ||
+      (!reassociate_may_reorder(i) && !is_product(f, i)))
     return;
   struct nvm_value operands[2] = {inst_operand(f, i, 0), inst_operand(f, i, 1)};
   inst_remove(f, value_inst_id(v));
   for (uint32_t k = 0; k < 2; k++) remove_unused(f, operands[k]);
 }
 
-/* Takes the common factors of two terms out of a sum; *changed if there are some. False when out of
- * memory. */
+/* Factors out what two terms of a sum have in common; *changed: whether there are such terms. Words
+ * only: of 64 bits, a product of two extended words is one instruction (mul.wide), others are more.
+ * False when out of memory. */
 static bool factor_pair(struct reassociation *s, struct nvm_inst_id id, bool *changed) {
   struct tree t;
   *changed = false;
-  if (!function_inst(s->f, id)->operand_count ||
-      reassociate_tree_op(function_inst(s->f, id)) != OP_ADD || !reassociate_flatten(s, id, &t))
+  const struct nvm_inst *root = function_inst(s->f, id);
+  if (!root->operand_count || reassociate_tree_op(root) != OP_ADD ||
+      reassociate_width(s->f, value_of_inst(id)) > 32 || !reassociate_flatten(s, id, &t))
     return true;
   if (!reassociate_find_depths(s, &t)) return false;
   for (uint32_t k = 0; k < t.count && !*changed; k++)

@@ -20,7 +20,7 @@ variant = os.environ.get("NVMINI_VARIANT", "default")
 resource.setrlimit(resource.RLIMIT_CPU, (120, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 config.name = "check-" + variant
-# Since LLVM 23, lit asks twice whether a shell shall run the lines.
+# Since LLVM 23, two options of lit select the external shell.
 external = {"execute_external": True}
 if "force_execute_external" in inspect.signature(lit.formats.ShTest).parameters:
     external["force_execute_external"] = True
