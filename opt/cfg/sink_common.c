@@ -175,8 +175,8 @@ static bool is_folded(const struct nvm_function *f, const struct nvm_inst *i) {
   }
 }
 
-/* Instructions that a phi adds to block `from` for its operand v. Lowering folds nothing into
- * a store, to which `is_stored` values go. */
+/* Instructions that a phi adds to block `from` for its operand v. If v is stored, lowering folds
+ * none of the ops of is_folded() into the store. */
 static int copies_of(const struct sinker *s, struct nvm_value v, struct nvm_block from,
                      bool is_stored) {
   const struct nvm_function *f = s->f;

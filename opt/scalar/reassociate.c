@@ -33,6 +33,15 @@
 
 enum { MAX_PAIRED = 10, MAX_ROUNDS = 3 };
 
+/* Two leaves that trees have. */
+struct pair {
+  enum op op;
+  struct nvm_value a, b;
+  uint32_t count;          /* of trees, in blocks that `block` dominates */
+  struct nvm_block block;  /* of the first one */
+  struct nvm_inst_id made; /* computes the pair; or none */
+};
+
 bool reassociate_may_reorder(const struct nvm_inst *i) {
   switch ((enum op)i->op) {
     case OP_ADD:

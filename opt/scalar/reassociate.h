@@ -22,14 +22,7 @@ struct tree {
   uint16_t flags; /* fast-math flags, nsw and nuw that all ops have */
 };
 
-/* Two leaves that trees have. */
-struct pair {
-  enum op op;
-  struct nvm_value a, b;
-  uint32_t count;          /* of trees, in blocks that `block` dominates */
-  struct nvm_block block;  /* of the first one */
-  struct nvm_inst_id made; /* computes the pair; or none */
-};
+struct pair;
 
 struct reassociation {
   struct nvm_function *f;

@@ -31,32 +31,54 @@ struct product {
   uint32_t count;
 };
 
-/* False if there are too many factors. */
-static bool product_of(const struct nvm_function *f, struct nvm_value v, struct product *p) {
+/* A product, or a left shift by a constant, of at most 64 bits. */
+static bool is_product(const struct nvm_function *f, const struct nvm_inst *i) {
+  uint32_t width = i ? type_scalar_bits(&f->module->types, i->type) : 0;
+  nvm_u128 by;
+  if (!i || i->op != OP_SHL) return i && i->op == OP_MUL;
+  return width <= 64 && const_is_int(f->module, inst_operand(f, i, 1), &by) && by < width;
+}
+
+/* Where the nodes of a product have to be: in a loop, with one use each. */
+struct place {
+  const struct reassociation *s;
+  uint32_t loop;
+};
+
+static bool is_in_place(const struct place *place, struct nvm_value v, const struct nvm_inst *i) {
+  return !place || (place->s->loops.innermost[i->block.index] == place->loop &&
+                    place->s->f->uses.data[value_index(v)] <= 1);
+}
+
+/* Lists the factors of v, a tree of products in that place, or anywhere if it is NULL. False if
+ * there are too many. */
+static bool product_of(const struct nvm_function *f, struct nvm_value v, const struct place *place,
+                       struct product *p) {
   struct nvm_value open[MAX_FACTORS];
   uint32_t depth = 1;
   open[0] = v;
   p->count = 0;
   while (depth) {
-    v = open[--depth];
-    struct nvm_value base = v;
-    int64_t factor = reassociate_split_factor(f, &base);
-    const struct nvm_inst *i = value_inst_of(f, v, OP_MUL);
+    struct nvm_value top = open[--depth];
+    const struct nvm_inst *i = value_inst(f, top);
     if (p->count + depth + 2 > MAX_FACTORS) return false;
-    if (factor != 1) {
-      uint64_t bits = evalint_zext(reassociate_width(f, v), (uint64_t)factor);
-      p->factors[p->count++] = const_int(f->module, value_type(f, v), bits);
-      open[depth++] = base;
+    if (!is_product(f, i) || !is_in_place(place, top, i)) {
+      p->factors[p->count++] = top;
       continue;
     }
-    if (!i) {
-      p->factors[p->count++] = v;
-      continue;
-    }
-    open[depth++] = inst_operand(f, i, 1);
+    struct nvm_value by = inst_operand(f, i, 1);
+    nvm_u128 amount;
+    bool shifts = i->op == OP_SHL && const_is_int(f->module, by, &amount);
+    open[depth++] = shifts ? const_int(f->module, i->type, (nvm_u128)1 << amount) : by;
     open[depth++] = inst_operand(f, i, 0);
   }
   return true;
+}
+
+static struct nvm_value build_product(struct builder *at, struct nvm_value v,
+                                      const struct product *p, uint32_t first) {
+  for (uint32_t k = first; k < p->count; k++) v = builder_binary(at, OP_MUL, v, p->factors[k]);
+  return v;
 }
 
 static bool remove_factor(struct product *p, struct nvm_value v) {
@@ -83,21 +105,19 @@ static bool is_multiple(const struct nvm_function *f, struct product p, const st
 bool reassociate_merge_divided(struct nvm_function *f, struct tree *t, uint32_t k, uint32_t n) {
   struct product a, b;
   const struct nvm_inst *product = value_inst(f, t->leaves[k].value);
-  bool is_product = product && (product->op == OP_MUL || product->op == OP_SHL ||
-                                product->op == OP_SREM || product->op == OP_UREM);
-  if (!is_product || !product_of(f, t->leaves[k].value, &a)) return false;
+  bool may_have_rest = product && (product->op == OP_MUL || product->op == OP_SHL ||
+                                   product->op == OP_SREM || product->op == OP_UREM);
+  if (!may_have_rest || !product_of(f, t->leaves[k].value, NULL, &a)) return false;
   for (uint32_t i = 0; i < a.count; i++) {
     const struct nvm_inst *rest = value_inst(f, a.factors[i]);
     if (!rest || (rest->op != OP_SREM && rest->op != OP_UREM)) continue;
     struct product others = a;
     others.factors[i] = others.factors[--others.count];
-    if (!product_of(f, t->leaves[n].value, &b) || !is_multiple(f, b, rest, &others)) continue;
+    if (!product_of(f, t->leaves[n].value, NULL, &b) || !is_multiple(f, b, rest, &others)) continue;
     t->flags &= (uint16_t) ~(rest->op == OP_SREM ? INST_NUW : INST_NSW);
     if (others.count) t->flags = 0;
     struct builder at = builder_replacing(f, t->root);
-    struct nvm_value v = inst_operand(f, rest, 0);
-    for (uint32_t m = 0; m < others.count; m++)
-      v = builder_binary(&at, OP_MUL, v, others.factors[m]);
+    struct nvm_value v = build_product(&at, inst_operand(f, rest, 0), &others, 0);
     if (!value_is_none(v)) t->leaves[k].value = v;
     return !value_is_none(v);
   }
@@ -105,42 +125,6 @@ bool reassociate_merge_divided(struct nvm_function *f, struct tree *t, uint32_t 
 }
 
 /* --- common factors of terms ------------------------------------------------------------------ */
-
-/* A product, or a left shift by a constant. */
-static bool is_product(const struct nvm_function *f, const struct nvm_inst *i) {
-  nvm_u128 by;
-  if (!i || i->op != OP_SHL) return i && i->op == OP_MUL;
-  return const_is_int(f->module, inst_operand(f, i, 1), &by) &&
-         by < type_scalar_bits(&f->module->types, i->type);
-}
-
-/* Lists the factors of v, a tree of products with one use each in `loop`. False if v is not a
- * product or has too many factors. */
-static bool factors_of(const struct reassociation *s, struct nvm_value v, uint32_t loop,
-                       struct product *p) {
-  struct nvm_value open[MAX_FACTORS];
-  uint32_t depth = 1;
-  open[0] = v;
-  p->count = 0;
-  if (!is_product(s->f, value_inst(s->f, v))) return false;
-  while (depth) {
-    struct nvm_value top = open[--depth];
-    const struct nvm_inst *i = value_inst(s->f, top);
-    bool is_inner = is_product(s->f, i) && s->loops.innermost[i->block.index] == loop &&
-                    s->f->uses.data[value_index(top)] <= 1;
-    if (p->count + depth + 2 > MAX_FACTORS) return false;
-    if (!is_inner) {
-      p->factors[p->count++] = top;
-      continue;
-    }
-    struct nvm_value by = inst_operand(s->f, i, 1);
-    nvm_u128 amount;
-    bool shifts = i->op == OP_SHL && const_is_int(s->f->module, by, &amount);
-    open[depth++] = shifts ? const_int(s->f->module, i->type, (nvm_u128)1 << amount) : by;
-    open[depth++] = inst_operand(s->f, i, 0);
-  }
-  return true;
-}
 
 /* Moves the common factors of both products to `common`, except constants. */
 static void split_common(struct product *a, struct product *b, struct product *common) {
@@ -153,18 +137,13 @@ static void split_common(struct product *a, struct product *b, struct product *c
   }
 }
 
-static struct nvm_value build_product(struct builder *at, struct nvm_value v,
-                                      const struct product *p, uint32_t first) {
-  for (uint32_t k = first; k < p->count; k++) v = builder_binary(at, OP_MUL, v, p->factors[k]);
-  return v;
-}
-
 /* Whether a factor is a phi of the loop's header: the multiplication after the sum would be on the
  * path from one iteration to the next. */
-static bool is_carried(const struct reassociation *s, const struct product *p, uint32_t loop) {
-  for (uint32_t k = 0; loop && k < p->count; k++) {
+static bool is_carried(const struct place *place, const struct product *p) {
+  const struct reassociation *s = place->s;
+  for (uint32_t k = 0; place->loop && k < p->count; k++) {
     const struct nvm_inst *phi = value_inst_of(s->f, p->factors[k], OP_PHI);
-    if (phi && phi->block.index == s->loops.data[loop].header.index) return true;
+    if (phi && phi->block.index == s->loops.data[place->loop].header.index) return true;
   }
   return false;
 }
@@ -173,13 +152,13 @@ static bool is_carried(const struct reassociation *s, const struct product *p, u
  * one of its operands is a product (mad). Merges leaf n into leaf k. */
 static bool factor_terms(struct reassociation *s, struct tree *t, uint32_t k, uint32_t n) {
   struct leaf *a = &t->leaves[k];
-  uint32_t loop = s->loops.innermost[function_inst(s->f, t->root)->block.index];
+  struct place place = {s, s->loops.innermost[function_inst(s->f, t->root)->block.index]};
   struct product p, q, common;
-  if (a->factor != t->leaves[n].factor || !factors_of(s, a->value, loop, &p) ||
-      !factors_of(s, t->leaves[n].value, loop, &q))
+  if (a->factor != t->leaves[n].factor || !product_of(s->f, a->value, &place, &p) ||
+      !product_of(s->f, t->leaves[n].value, &place, &q))
     return false;
   split_common(&p, &q, &common);
-  if (is_carried(s, &p, loop) || is_carried(s, &q, loop)) return false;
+  if (is_carried(&place, &p) || is_carried(&place, &q)) return false;
   bool needs_add = p.count == 1 && q.count == 1;
   if (!p.count || !q.count || common.count < 1u + needs_add) return false;
   struct builder at = builder_replacing(s->f, t->root);
