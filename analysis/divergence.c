@@ -18,6 +18,7 @@
 #include "ir/intrinsic.h"
 #include "analysis/alias.h"
 #include "analysis/effects.h"
+#include "analysis/postdominators.h"
 #include "analysis/uses.h"
 
 struct finder {
@@ -28,8 +29,6 @@ struct finder {
   struct arena *arena;
   struct uses uses;
   struct nvm_block *meet; /* by block: immediate post-dominator; {0}: none */
-  uint32_t *number;       /* by block: postorder number in the reversed graph, from 1; 0: reaches no
-                             exit */
   uint64_t *seen;         /* by block: the last region visited: its end, and its branch's loop */
   bool *left;             /* by loop: leave_loop() has visited it */
   VEC(uint32_t) work;     /* instructions that differ */
@@ -66,68 +65,6 @@ static bool is_source(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct nvm_function *callee = call_function(f, i);
   bool may_read_thread = callee && !callee->intrinsic; /* a body may read the thread's number */
   return may_read_thread || i->operand_count < 2 || !effects_is_pure(f, i);
-}
-
-/* --- post-dominators -------------------------------------------------------------------------- */
-
-/* Numbers the blocks that reach an exit, by a depth-first walk of the reversed graph from the
- * exits. Returns how many they are; order[1 …] are the blocks. */
-static uint32_t number_blocks(struct finder *s, struct nvm_block *order) {
-  const struct dominance *d = s->dominance;
-  uint32_t *stack = arena_alloc(s->arena, s->f->blocks.count * sizeof *stack);
-  uint32_t *next = arena_alloc(s->arena, s->f->blocks.count * sizeof *next),
-           count = 0; /* the next edge, plus 1 */
-  if (!stack || !next) return 0;
-  FOR_EACH_BLOCK (s->f, end) {
-    uint32_t depth = 0;
-    if (block_successor_count(s->f, end) || !dominance_reachable(d, end)) continue;
-    stack[depth++] = end.index;
-    next[end.index] = d->first_predecessor[end.index] + 1;
-    while (depth) {
-      uint32_t b = stack[depth - 1];
-      if (next[b] > d->first_predecessor[b + 1]) {
-        s->number[b] = ++count;
-        order[count].index = b;
-        depth--;
-        continue;
-      }
-      struct nvm_block from = d->predecessors[next[b]++ - 1];
-      if (next[from.index] || !dominance_reachable(d, from)) continue;
-      next[from.index] = d->first_predecessor[from.index] + 1;
-      stack[depth++] = from.index;
-    }
-  }
-  return count;
-}
-
-/* Immediate post-dominators (Cooper, Harvey, Kennedy, 2001). Block 0 post-dominates all exits. */
-static bool find_meets(struct finder *s) {
-  struct nvm_block *order = arena_alloc(s->arena, (s->f->blocks.count + 1) * sizeof *order);
-  bool *known = arena_alloc(s->arena, s->f->blocks.count * sizeof *known);
-  if (!order || !known) return false;
-  uint32_t count = number_blocks(s, order);
-  s->number[0] = count + 1;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (uint32_t k = count; k > 0; k--) {
-      uint32_t b = order[k].index, n = block_successor_count(s->f, order[k]), meet = 0;
-      bool any = n == 0;
-      for (uint32_t e = 0; e < n; e++) {
-        uint32_t to = block_successor(s->f, order[k], e).index;
-        if (!known[to]) continue;
-        for (uint32_t other = any ? meet : to; other != to;) {
-          while (s->number[to] < s->number[other]) to = s->meet[to].index;
-          while (s->number[other] < s->number[to]) other = s->meet[other].index;
-        }
-        meet = to;
-        any = true;
-      }
-      if (!any || (known[b] && s->meet[b].index == meet)) continue;
-      s->meet[b].index = meet;
-      known[b] = changed = true;
-    }
-  }
-  return true;
 }
 
 /* --- propagation ------------------------------------------------------------------------------ */
@@ -211,12 +148,11 @@ bool divergence_compute(struct divergence *d, const struct nvm_function *f,
   *d = (struct divergence){.f = f, .size = f->insts.count};
   d->values = arena_alloc(arena, f->insts.count * sizeof *d->values);
   d->branches = arena_alloc(arena, f->blocks.count * sizeof *d->branches);
-  s.meet = arena_alloc(arena, f->blocks.count * sizeof *s.meet);
-  s.number = arena_alloc(arena, f->blocks.count * sizeof *s.number);
+  s.meet = postdominators_compute(f, dominance, arena);
   s.seen = arena_alloc(arena, f->blocks.count * sizeof *s.seen);
   s.left = arena_alloc(arena, (loops->count + 1) * sizeof *s.left);
-  if (!d->values || !d->branches || !s.meet || !s.number || !s.seen || !s.left ||
-      !uses_build(&s.uses, f, arena) || !find_meets(&s) || !begin(&s))
+  if (!d->values || !d->branches || !s.meet || !s.seen || !s.left ||
+      !uses_build(&s.uses, f, arena) || !begin(&s))
     return false;
   while (s.work.count) {
     uint32_t i = s.work.data[--s.work.count];

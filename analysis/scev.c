@@ -257,6 +257,40 @@ static struct scev product(struct scev_env *e, struct scev a, struct scev b, enu
   return with_flags(&s, e, mode, flags);
 }
 
+/* The form of v in which products of two symbols are symbols, so that it can be multiplied by one
+ * more: of b * n + i, that is t + i, where t is the value b * n. */
+static struct scev with_whole_products(struct scev_env *e, struct nvm_value v, enum scev_mode mode,
+                                       uint32_t depth) {
+  enum { MAX_DEPTH = 4 };
+  struct scev form = get(e, v, mode);
+  const struct nvm_inst *i = value_inst(e->f, v);
+  bool splits = false;
+  for (uint32_t k = 0; k < form.count; k++) splits |= !value_is_none(form.terms[k].factor);
+  if (!splits || !i) return form;
+  if (depth == MAX_DEPTH || (i->op != OP_ADD && i->op != OP_SUB) ||
+      !distributes(e, v, i->flags, &mode))
+    return opaque(e, v, mode);
+  struct scev a = with_whole_products(e, inst_operand(e->f, i, 0), mode, depth + 1),
+              b = with_whole_products(e, inst_operand(e->f, i, 1), mode, depth + 1);
+  struct sum s;
+  start_sum(&s, form.width);
+  add_form(e, &s, a, 1);
+  add_form(e, &s, b, i->op == OP_SUB ? -1 : 1);
+  if (mode == SCEV_SIGNED && i->op == OP_SUB) s.form.no_unsigned_wrap = false;
+  return with_flags(&s, e, mode, i->flags);
+}
+
+/* The form of a product, of operands with forms a and b. */
+static struct scev compute_product(struct scev_env *e, const struct nvm_inst *i, struct scev a,
+                                   struct scev b, enum scev_mode mode, uint16_t flags) {
+  struct scev r = product(e, a, b, mode, flags);
+  if (r.width == 0) r = product(e, b, a, mode, flags);
+  if (r.width || !e->splits_products) return r;
+  a = with_whole_products(e, inst_operand(e->f, i, 0), mode, 0);
+  b = with_whole_products(e, inst_operand(e->f, i, 1), mode, 0);
+  return e->missing ? (struct scev){.width = 0} : product(e, a, b, mode, flags);
+}
+
 static struct scev compute_binary(struct scev_env *e, struct nvm_value v, const struct nvm_inst *i,
                                   enum scev_mode mode) {
   struct scev none = {.width = 0};
@@ -275,10 +309,7 @@ static struct scev compute_binary(struct scev_env *e, struct nvm_value v, const 
   }
   struct scev a = get(e, inst_operand(e->f, i, 0), mode), b = get(e, y, mode);
   if (e->missing || a.width == 0 || b.width == 0) return none;
-  if (i->op == OP_MUL) {
-    struct scev r = product(e, a, b, mode, flags);
-    return r.width ? r : product(e, b, a, mode, flags);
-  }
+  if (i->op == OP_MUL) return compute_product(e, i, a, b, mode, flags);
   struct sum s;
   start_sum(&s, a.width);
   add_form(e, &s, a, 1);

@@ -77,6 +77,17 @@ static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struc
   return sum;
 }
 
+void address_make_product(struct lower *l, struct nvm_inst_id extension) {
+  const struct nvm_inst *i = function_inst(l->f, extension);
+  uint32_t step = select_early_product(l, i);
+  if (step == 0) return;
+  struct nvm_value v = inst_operand(l->f, i, 0);
+  const struct ptx_operand *index = value_operands(l, v);
+  l->inst = extension;
+  if (index)
+    widen_product(l, v, index[0], part_at(part_list(l, TYPE_I32), 0), i->op == OP_SEXT, step);
+}
+
 /* One lane: base + the sum of index * step, constants last. */
 static void lower_gep_lane(struct lower *l, const struct nvm_inst *i, const struct lanes *operands,
                            uint32_t lane, struct ptx_reg to) {

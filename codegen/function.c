@@ -170,8 +170,10 @@ static void lower_block(struct lower *l, struct nvm_block b, bool is_rolled) {
   verbose_block(l, b);
   params_read(l, b);
   uint32_t from = l->pf->entries.count;
-  FOR_EACH_INST (l->f, b, i)
+  FOR_EACH_INST (l->f, b, i) {
     if (l->selection[i.index].wanted) lower_one(l, i);
+    address_make_product(l, i);
+  }
   placement_end_block(l, from);
 }
 

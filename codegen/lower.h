@@ -106,6 +106,7 @@ struct lower {
   uint32_t next_label;         /* of the block that follows the one being lowered; 0: none */
   struct selection *selection; /* by instruction (select.h) */
   VEC(struct selected_address) addresses;
+  VEC(struct index_product) products;
 
   /* State of single files, for the function. */
   bool *converted_args; /* by argument: only conversions read it, which load it themselves */

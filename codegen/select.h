@@ -38,7 +38,8 @@
 
 struct selection {
   uint32_t coalesced_with; /* the instruction in whose registers the result is; 0: in its own */
-  uint32_t address; /* of a pointer: 1 + its address in lower.addresses; 0: not decided yet */
+  uint32_t address; /* of a pointer: 1 + its address in lower.addresses; of an extension: 1 + its
+                       product in lower.products; 0: not decided yet, or none */
   uint16_t folded; /* bit k: this instruction computes operand k itself, from that one's operands */
   bool wanted : 1; /* emitted, with a result in registers */
   bool is_shared : 1;       /* the registers hold other values at other times */
@@ -61,8 +62,19 @@ struct selected_address {
   bool in_frame;
 };
 
+/* The product of an extended 32-bit index and a step, which is computed where the index is extended
+ * if that saves computing it in several blocks, or in a loop. */
+struct index_product {
+  uint32_t step;
+  struct nvm_block reader; /* of the first getelementptr that reads it */
+  bool is_early;
+};
+
 /* Decides for the whole function; needs the places of allocas. False when out of memory. */
 bool select_function(struct lower *l);
+
+/* The step of the product that is computed where `extension` is; 0: none is. */
+uint32_t select_early_product(const struct lower *l, const struct nvm_inst *extension);
 
 /* Operand k as instruction i reads it: the extension of an index, a factor or the amount of a
  * shift, the truncation of a stored value, the shift of a truncated one, what a field is cut out

@@ -8,7 +8,9 @@
  *            the latch's branch, by a sum. A comparison in a loop, of a value that changes there,
  *            is folded if the difference of its operands is a constant, if the branches that
  *            dominate it imply it, or if it holds in the first iteration and by induction in
- *            the next ones (LLVM's IndVarSimplify: replaceCongruentIVs, eliminateIVComparison).
+ *            the next ones (LLVM's IndVarSimplify: replaceCongruentIVs, eliminateIVComparison). A
+ *            narrow phi that is only read extended to 64 bits is counted in 64 bits, which saves
+ *            an extension in each iteration; one that is also read otherwise stays.
  * Requires:  loop-simplify; loop-rotate before it, so that a guard implies the first test.
  * Preserves: control flow.
  * Cost:      linear, times MAX_PHIS per phi and the branches that scev_holds() visits per test.
@@ -16,6 +18,7 @@
  * Tests:     check/opt/indvars. */
 #include "analysis/ranges.h"
 #include "analysis/scev.h"
+#include "analysis/uses.h"
 #include "ir/build.h"
 #include "ir/evalint.h"
 #include "opt/loop/loop_tools.h"
@@ -29,6 +32,7 @@ struct simplifier {
   struct loop_nest nest;
   struct scev_env *scev;
   struct rewrite rewrite;
+  struct uses uses; /* on demand, of the function before the pass */
   uint32_t n;
   const struct loop *loop;
 };
@@ -184,6 +188,86 @@ static void fold_comparisons(struct simplifier *s) {
   }
 }
 
+/* --- extended phis ---------------------------------------------------------------------------- */
+
+/* Whether all uses of v but those by phi and next, its step, extend it to 64 bits and can read
+ * `extension` of it instead. */
+static bool is_only_extended(const struct simplifier *s, struct nvm_value v, struct nvm_inst_id phi,
+                             struct nvm_inst_id next, enum op extension) {
+  for (uint32_t u = s->uses.first[value_index(v)]; u < s->uses.first[value_index(v) + 1]; u++) {
+    struct nvm_inst_id user = s->uses.users[u];
+    const struct nvm_inst *i = function_inst(s->f, user);
+    if (user.index == phi.index || user.index == next.index) continue;
+    bool same = i->op == extension ||
+                (extension == OP_SEXT && i->op == OP_ZEXT && (i->flags & INST_NNEG));
+    if (!same || !type_equal(i->type, TYPE_I64)) return false;
+  }
+  return true;
+}
+
+static void replace_extensions(struct simplifier *s, struct nvm_value narrow,
+                               struct nvm_value wide) {
+  uint32_t at = value_index(narrow);
+  for (uint32_t u = s->uses.first[at]; u < s->uses.first[at + 1]; u++) {
+    enum op op = (enum op)function_inst(s->f, s->uses.users[u])->op;
+    if (op == OP_SEXT || op == OP_ZEXT) rewrite_set(&s->rewrite, s->uses.users[u], wide);
+  }
+}
+
+/* The phi counts in 64 bits if it and its next value are only read extended and do not wrap. */
+static void widen(struct simplifier *s, struct nvm_inst_id phi) {
+  struct nvm_function *f = s->f;
+  const struct type_table *t = &f->module->types;
+  const struct nvm_inst *step = step_of(s, phi);
+  struct nvm_value narrow = value_of_inst(phi), next = entry(s, phi, true);
+  if (!step || step->op != OP_ADD || !type_is_int(t, step->type) ||
+      type_scalar_bits(t, step->type) >= 64 ||
+      value_kind(inst_operand(f, step, 1)) != VALUE_CONST)
+    return;
+  enum op extension = step->flags & INST_NUW ? OP_ZEXT : OP_SEXT;
+  struct nvm_inst_id id = value_inst_id(next);
+  uint16_t flags = step->flags;
+  if (extension == OP_ZEXT && is_only_extended(s, narrow, phi, id, OP_ZEXT) &&
+      is_only_extended(s, next, phi, id, OP_ZEXT))
+    flags |= INST_NSW;
+  else extension = OP_SEXT;
+  if (extension == OP_SEXT &&
+      (!(flags & INST_NSW) || !is_only_extended(s, narrow, phi, id, OP_SEXT) ||
+       !is_only_extended(s, next, phi, id, OP_SEXT)))
+    return;
+  if (f->uses.data[phi.index] + f->uses.data[id.index] <= 2) return; /* nothing is extended */
+  struct builder before = builder_before(f, block_terminator(f, s->loop->preheader)),
+                 header = builder_located(builder_at_start(f, s->loop->header), phi),
+                 at = builder_located(builder_before(f, id), id);
+  struct nvm_value start =
+      builder_unary(&before, extension, TYPE_I64, entry(s, phi, false));
+  struct nvm_value by = inst_operand(f, step, 1);
+  nvm_u128 bits = 0;
+  const_is_int(f->module, by, &bits);
+  by = const_int(f->module, TYPE_I64, extension == OP_ZEXT ? (uint64_t)bits
+                                                : (uint64_t)const_int_signed(f->module, by));
+  struct nvm_value entries[4] = {start, value_of_block(s->loop->preheader), start,
+                                 value_of_block(s->loop->latch)};
+  struct nvm_value wide = builder_phi(&header, TYPE_I64, entries, 4), sum[2] = {wide, by};
+  struct nvm_value wide_next = builder_add(&at, OP_ADD, flags, TYPE_I64, sum, 2, 0);
+  if (value_is_none(wide_next)) return;
+  inst_set_operand(f, value_inst_id(wide), 2, wide_next);
+  replace_extensions(s, narrow, wide);
+  replace_extensions(s, next, wide_next);
+}
+
+static bool widen_phis(struct simplifier *s, struct arena *arena) {
+  FOR_EACH_PHI (s->f, s->loop->header, phi) {
+    const struct nvm_inst *i = function_inst(s->f, phi);
+    if (phi.index >= s->rewrite.size || !type_is_int(&s->f->module->types, i->type) ||
+        rewrite_is_set(&s->rewrite, phi))
+      continue;
+    if (!s->uses.first && !uses_build(&s->uses, s->f, arena)) return false;
+    widen(s, phi);
+  }
+  return true;
+}
+
 enum nvm_status indvars_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct simplifier s = {.f = f};
   if (!loop_nest_of(&s.nest, f, env)) return NVM_OUT_OF_MEMORY;
@@ -195,6 +279,7 @@ enum nvm_status indvars_run(struct nvm_function *f, struct pass_env *env, bool *
     if (block_is_none(s.loop->preheader) || block_is_none(s.loop->latch)) continue;
     fold_comparisons(&s);
     merge_phis(&s);
+    if (!widen_phis(&s, env->arena)) return NVM_OUT_OF_MEMORY;
   }
   if (env->arena->failed) return NVM_OUT_OF_MEMORY;
   *env->statistic += s.rewrite.count;

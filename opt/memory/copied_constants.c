@@ -3,9 +3,10 @@
  * Purpose:   a table that is written as a local array of constants is copied from a constant to
  *            the stack frame by each thread; its reads can access the constant directly.
  * Algorithm: an alloca is replaced by the constant if one memcpy fills it as a whole from a
- *            constant variable, and all other uses load from it, also through getelementptrs,
- *            bitcasts, phis and selects. (Reads before the copy are undefined.) The constant gets
- *            at least the variable's alignment.
+ *            constant variable, and all other uses load from it or store undef to it, also through
+ *            getelementptrs, bitcasts, phis and selects. (Reads before the copy are undefined, and
+ *            after a store of undef, which `inline` makes where a callee's variable begins.) The
+ *            constant gets at least the variable's alignment.
  * Requires:  nothing; best after inlining and before sroa.
  * Preserves: the control flow.
  * Cost:      linear in the uses of such variables.
@@ -14,6 +15,7 @@
 #include "ir/evalint.h"
 #include "ir/intrinsic.h"
 #include "analysis/alias.h"
+#include "analysis/effects.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 #include "analysis/uses.h"
@@ -26,7 +28,7 @@ struct finder {
   bool *is_read_only; /* by variable: a walk accepted all uses */
   VEC(struct nvm_inst_id) work;
   struct nvm_inst_id variable;
-  VEC(struct nvm_inst_id) markers; /* lifetime markers of this variable */
+  VEC(struct nvm_inst_id) markers; /* lifetime markers of this variable, stores of undef to it */
   struct nvm_inst_id copy;         /* the memcpy into it */
 };
 
@@ -51,6 +53,9 @@ static bool allows_use(struct finder *g, struct nvm_inst_id user, uint32_t k, bo
   const struct nvm_inst *i = function_inst(g->f, user);
   switch ((enum op)i->op) {
     case OP_LOAD: return !memory_access_unpack(i->aux).is_volatile;
+    case OP_STORE:
+      return k == 1 && const_is_undef_or_poison(g->f->module, inst_operand(g->f, i, 0)) &&
+             effects_is_plain_access(i) && VEC_PUSH(g->arena, &g->markers, user);
     case OP_CALL: return allows_call(g, user, k, is_variable);
     case OP_GEP:
     case OP_BITCAST:

@@ -15,6 +15,7 @@
  * Tests:     check/opt/early-cse-*, check/opt/gvn-*. */
 #include "ir/evalintrinsic.h"
 #include "analysis/effects.h"
+#include "analysis/postdominators.h"
 #include "opt/memory/constant_load.h"
 #include "opt/memory/load_elimination.h"
 #include "opt/passes.h"
@@ -23,7 +24,12 @@ struct numbering {
   struct nvm_function *f;
   struct dominance dominance;
   struct rewrite rewrite;
-  bool hoists;         /* above branches */
+  uint32_t *older;     /* by instruction, NULL if nothing is hoisted: the one before it with its
+                          expression, in a block that does not dominate it; 0: none */
+  struct flow *flow;
+  struct arena *arena;
+  struct nvm_block *postdominators; /* with `loops`, on demand; or NULL */
+  struct loops loops;
   uint32_t *slots;     /* by hash, linear probing: the latest instruction with an expression */
   uint32_t slot_count; /* a power of two, at least twice the instructions */
 };
@@ -79,30 +85,107 @@ static bool is_reached(const struct nvm_function *f, const struct nvm_inst *i) {
   return false;
 }
 
-/* Moves `seen` above the branch that may skip its block and goes to that of i, an equal expression,
- * in any case. */
-static bool hoist(struct numbering *g, struct nvm_inst_id seen, const struct nvm_inst *i) {
-  struct nvm_function *f = g->f;
-  const struct dominance *d = &g->dominance;
-  const struct nvm_inst *s = function_inst(f, seen);
-  struct nvm_block skipped = s->block, above = d->immediate[skipped.index];
-  if (s->op == OP_CALL || s->op == OP_PHI || above.index != d->immediate[i->block.index].index ||
-      dominance_predecessor_count(d, skipped) != 1 || block_successor_count(f, above) != 2 ||
-      block_successor_count(f, skipped) != 1 ||
-      block_successor(f, skipped, 0).index != i->block.index ||
-      (block_successor(f, above, 0).index != i->block.index &&
-       block_successor(f, above, 1).index != i->block.index) ||
-      (!effects_is_speculatable(f, s) && !(is_reached(f, s) && is_reached(f, i))))
-    return false;
-  for (uint32_t k = 0; k < s->operand_count; k++) {
-    const struct nvm_inst *from = value_inst(f, inst_operand(f, s, k));
-    if (from && from->block.index == skipped.index) return false;
+/* --- hoisting --------------------------------------------------------------------------------- */
+
+/* The nearest block that dominates both. */
+static struct nvm_block common_dominator(const struct dominance *d, struct nvm_block a,
+                                         struct nvm_block b) {
+  while (!dominance_dominates(d, a, b)) a = d->immediate[a.index];
+  return a;
+}
+
+/* Whether every path from a to an exit contains b. False if b is too far. */
+static bool is_postdominated(const struct numbering *g, struct nvm_block a, struct nvm_block b) {
+  enum { MAX_CLIMBED = 64 };
+  for (uint32_t n = 0; n < MAX_CLIMBED && a.index != b.index && a.index != 0; n++)
+    a = g->postdominators[a.index];
+  return a.index == b.index;
+}
+
+/* Whether the branch at the end of `above` has two targets, one that is only reached from there and
+ * leads to a in any case, and one that likewise leads to b. */
+static bool are_both_arms(const struct numbering *g, struct nvm_block above, struct nvm_block a,
+                          struct nvm_block b) {
+  if (block_successor_count(g->f, above) != 2) return false;
+  struct nvm_block x = block_successor(g->f, above, 0), y = block_successor(g->f, above, 1);
+  bool crossed = !dominance_dominates(&g->dominance, x, a);
+  if (crossed) x = y, y = block_successor(g->f, above, 0);
+  return dominance_dominates(&g->dominance, x, a) && dominance_dominates(&g->dominance, y, b) &&
+         is_postdominated(g, x, a) && is_postdominated(g, y, b);
+}
+
+/* Whether one of two equal expressions, in blocks a and b, is computed at least once whenever the
+ * end of `above`, which dominates both, is executed. */
+static bool is_anticipated(struct numbering *g, struct nvm_block above, struct nvm_block a,
+                           struct nvm_block b) {
+  struct dominance d;
+  if (!g->postdominators) {
+    if (!flow_loops(g->flow, g->f, &d, &g->loops)) return false;
+    g->postdominators = postdominators_compute(g->f, &g->dominance, g->arena);
+    if (!g->postdominators) return false;
   }
-  if (f->locations.data[seen.index].index != f->locations.data[i - f->insts.data].index)
-    f->locations.data[seen.index].index = 0; /* docs/locations.md, rule 3 */
-  inst_unlink(f, seen);
-  inst_insert_before(f, seen, block_terminator(f, above));
-  return true;
+  uint32_t loop = g->loops.innermost[above.index];
+  bool a_inside = !loop || loops_contains(&g->loops, loop, a),
+       b_inside = !loop || loops_contains(&g->loops, loop, b);
+  return (a_inside && is_postdominated(g, above, a)) ||
+         (b_inside && is_postdominated(g, above, b)) ||
+         (a_inside && b_inside && are_both_arms(g, above, a, b));
+}
+
+/* Whether `above` branches to the block of i and to that of s, which goes to that of i. */
+static bool is_skipped(const struct numbering *g, struct nvm_block above, const struct nvm_inst *s,
+                       const struct nvm_inst *i) {
+  struct nvm_function *f = g->f;
+  return dominance_predecessor_count(&g->dominance, s->block) == 1 &&
+         g->dominance.immediate[s->block.index].index == above.index &&
+         block_successor_count(f, above) == 2 && block_successor_count(f, s->block) == 1 &&
+         block_successor(f, s->block, 0).index == i->block.index &&
+         (block_successor(f, above, 0).index == i->block.index ||
+          block_successor(f, above, 1).index == i->block.index);
+}
+
+/* Of the instructions that are linked from `seen`, which are equal to i, the one that can be moved
+ * to the block nearest to the entry; sets that. {0}: none. */
+static struct nvm_inst_id find_hoisted(struct numbering *g, uint32_t seen, const struct nvm_inst *i,
+                                       struct nvm_block *to) {
+  enum { MAX_SEEN = 16 };
+  const struct dominance *d = &g->dominance;
+  struct nvm_inst_id found = {0};
+  bool speculatable = effects_is_speculatable(g->f, i);
+  if (i->op == OP_CALL || i->op == OP_PHI) return found;
+  for (uint32_t n = 0; seen && n < MAX_SEEN; n++, seen = g->older[seen]) {
+    const struct nvm_inst *s = function_inst(g->f, (struct nvm_inst_id){seen});
+    struct nvm_block above = common_dominator(d, s->block, i->block);
+    if (found.index && d->enter[above.index] >= d->enter[to->index]) continue;
+    if (is_skipped(g, above, s, i)
+            ? speculatable || (is_reached(g->f, s) && is_reached(g->f, i))
+            : speculatable && is_anticipated(g, above, s->block, i->block)) {
+      found.index = seen;
+      *to = above;
+    }
+  }
+  return found;
+}
+
+/* Makes i available: moves an equal instruction, which is linked from `seen`, to a block that
+ * dominates both and whose execution implies that one of them is executed. {0}: there is none. */
+static struct nvm_inst_id hoist(struct numbering *g, uint32_t seen, const struct nvm_inst *i) {
+  struct nvm_function *f = g->f;
+  struct nvm_block to = {0};
+  struct nvm_inst_id moved = find_hoisted(g, seen, i, &to);
+  if (inst_is_none(moved)) return moved;
+  struct nvm_inst *m = function_inst(f, moved);
+  if (f->locations.data[moved.index].index != f->locations.data[i - f->insts.data].index)
+    f->locations.data[moved.index].index = 0; /* docs/locations.md, rule 3 */
+  inst_unlink(f, moved);
+  inst_insert_before(f, moved, block_terminator(f, to));
+  for (; seen; seen = g->older[seen]) {
+    const struct nvm_inst *s = function_inst(f, (struct nvm_inst_id){seen});
+    if (seen == moved.index || !dominance_dominates(&g->dominance, to, s->block)) continue;
+    m->flags &= s->flags;
+    rewrite_set(&g->rewrite, (struct nvm_inst_id){seen}, value_of_inst(moved));
+  }
+  return moved;
 }
 
 /* Convergent expressions depend on which threads execute them: the same ones within a block. */
@@ -119,9 +202,15 @@ static void visit_pure(struct numbering *g, struct nvm_inst_id id) {
     struct nvm_inst *seen = &g->f->insts.data[g->slots[n]];
     if (!same_expression(g, seen, i)) continue;
     bool is_available = effects_is_pure(g->f, i)
-                            ? dominance_dominates(&g->dominance, seen->block, i->block) ||
-                                  (g->hoists && hoist(g, (struct nvm_inst_id){g->slots[n]}, i))
+                            ? dominance_dominates(&g->dominance, seen->block, i->block)
                             : seen->block.index == i->block.index;
+    if (!is_available && g->older && effects_is_pure(g->f, i)) {
+      struct nvm_inst_id moved = hoist(g, g->slots[n], i);
+      is_available = !inst_is_none(moved);
+      if (is_available) g->slots[n] = moved.index, g->older[moved.index] = 0;
+      else g->older[id.index] = g->slots[n];
+      seen = &g->f->insts.data[g->slots[n]];
+    }
     if (!is_available) break;
     seen->flags &= i->flags;
     rewrite_set(&g->rewrite, id, value_make(VALUE_INST, g->slots[n]));
@@ -131,7 +220,7 @@ static void visit_pure(struct numbering *g, struct nvm_inst_id id) {
 }
 
 static bool begin(struct numbering *g, struct nvm_function *f, struct pass_env *env) {
-  *g = (struct numbering){.f = f, .slot_count = 64};
+  *g = (struct numbering){.f = f, .slot_count = 64, .flow = env->flow, .arena = env->arena};
   while (g->slot_count < 2 * f->insts.count) g->slot_count *= 2;
   g->slots = arena_alloc(env->arena, g->slot_count * sizeof *g->slots);
   return g->slots && rewrite_init(&g->rewrite, f, env->arena) &&
@@ -177,9 +266,9 @@ enum nvm_status early_cse_run(struct nvm_function *f, struct pass_env *env, bool
 enum nvm_status gvn_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct numbering g;
   if (!begin(&g, f, env)) return NVM_OUT_OF_MEMORY;
-  g.hoists = true;
+  g.older = arena_alloc(env->arena, f->insts.count * sizeof *g.older);
   struct load_eliminator *loads = load_elimination_begin(f, &g.dominance, &g.rewrite, env->arena);
-  if (!loads || !walk(&g, loads, env->arena)) return NVM_OUT_OF_MEMORY;
+  if (!g.older || !loads || !walk(&g, loads, env->arena)) return NVM_OUT_OF_MEMORY;
   uint64_t changes = g.rewrite.count;
   rewrite_apply(&g.rewrite);
   changes += load_elimination_end(loads);
