@@ -256,3 +256,52 @@ static struct known_bits known(const struct nvm_function *f, struct nvm_value v,
 struct known_bits known_bits_of(const struct nvm_function *f, struct nvm_value v) {
   return known(f, v, 0);
 }
+
+static bool is_defined_constant(const struct nvm_module *m, struct nvm_value v) {
+  const struct constant_info *c = constant_info(&m->constants, v);
+  for (uint32_t k = 0; c->kind == CONST_AGGREGATE && k < c->count; k++)
+    if (value_kind(const_operand(m, v, k)) != VALUE_CONST ||
+        !is_defined_constant(m, const_operand(m, v, k)))
+      return false;
+  return c->kind == CONST_INT || c->kind == CONST_FLOAT || c->kind == CONST_ZERO ||
+         c->kind == CONST_AGGREGATE;
+}
+
+static bool is_defined(const struct nvm_function *f, struct nvm_value v, uint32_t depth) {
+  if (value_kind(v) == VALUE_CONST) return is_defined_constant(f->module, v);
+  if (value_kind(v) == VALUE_ARG)
+    return function_parameter_attribute(f, value_index(v), ATTR_NOUNDEF);
+  if (value_kind(v) != VALUE_INST) return false;
+  const struct nvm_inst *i = value_inst(f, v);
+  switch ((enum op)i->op) {
+    case OP_FREEZE: return true;
+    case OP_CALL: {
+      uint32_t id = call_intrinsic(f, i);
+      return id && i->operand_count == 1 &&
+             !(intrinsic_table[id].flags & (INTRIN_READS | INTRIN_WRITES));
+    }
+    case OP_ICMP:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_UDIV: /* a divisor that is 0 is undefined behaviour before it is a value */
+    case OP_UREM:
+    case OP_SDIV:
+    case OP_SREM:
+    case OP_ZEXT:
+    case OP_SEXT:
+    case OP_TRUNC: break;
+    default: return false;
+  }
+  if (i->flags || depth >= MAX_DEPTH) return false;
+  for (uint32_t n = 0; n < i->operand_count; n++)
+    if (!is_defined(f, inst_operand(f, i, n), depth + 1)) return false;
+  return true;
+}
+
+bool known_bits_are_defined(const struct nvm_function *f, struct nvm_value v) {
+  return is_defined(f, v, 0);
+}

@@ -15,6 +15,10 @@ struct known_bits {
 /* The known bits of an instruction, argument or constant. Cost: a walk of bounded depth. */
 struct known_bits known_bits_of(const struct nvm_function *f, struct nvm_value v);
 
+/* Whether v is neither undef nor poison, and so are the lanes of a vector: false if that is not
+ * known. Cost: a walk of bounded depth. */
+bool known_bits_are_defined(const struct nvm_function *f, struct nvm_value v);
+
 static inline uint64_t known_bits_mask(uint32_t width) {
   return width >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << width) - 1;
 }

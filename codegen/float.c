@@ -134,7 +134,9 @@ static void emit_remainder(struct lower *l, bool is_double, struct ptx_reg to, s
 
 /* A bfloat is the upper half of a float. */
 struct ptx_operand float_to_f32(struct lower *l, const struct part *p, struct ptx_operand v) {
+  const uint16_t *to_float = PTX_MODS(PTX_MOD_F32, PTX_MOD_BF16);
   if (p->kind == PART_HALF) return emit_convert(l, PTX_MOD_F32, PTX_MOD_F16, v);
+  if (emit_has(l, PTX_CVT, to_float)) return emit_value(l, PTX_MOD_F32, PTX_CVT, to_float, &v, 1);
   struct ptx_operand halves[2] = {emit_in_reg(l, ptx_i(0), &part_i16), v};
   struct ptx_operand vector = ptx_group(l->pf, PTX_OPERAND_VECTOR, halves, 2);
   return emit_value(l, PTX_MOD_F32, PTX_MOV, PTX_MODS(PTX_MOD_B32), &vector, 1);
@@ -309,6 +311,8 @@ bool float_lower_fused(struct lower *l, const struct nvm_inst *i) {
     uint16_t type = integer ? part_signed_mod(p) : part_float_mod(p);
     struct ptx_operand o[3] = {ptx_r(value_reg(l, v[0], k)), value_operand(l, v[1], k),
                                value_operand(l, v[2], k)};
+    for (int n = 1; n < 3 && (part_is_small(p) || part_is_pair(p)); n++)
+      o[n] = emit_in_reg(l, o[n], p);
     if (multiply->op == OP_SHL) o[1] = ptx_i(INT64_C(1) << o[1].imm);
     int n = negates == 0 && o[1].kind != PTX_OPERAND_REG ? 1 : negates;
     if (n >= 0) o[n] = negated(l, type, o[n]);

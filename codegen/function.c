@@ -221,6 +221,7 @@ enum nvm_status function_lower(struct lower *l, struct nvm_function *f) {
   }
   uint32_t single = pf.reg_count[PTX_B64];
   pairs_widen_registers(l);
+  packed_conversions_make(l);
   reuse_values(l, single);
   frame_declare(l);
   if (l->is_bug) return NVM_BUG;

@@ -72,13 +72,23 @@ enum select_wide select_wide_product(const struct lower *l, const struct nvm_ins
 
 /* --- sums of products ------------------------------------------------------------------------- */
 
+/* Whether the type is half or bfloat, or a vector of them. */
+static bool is_small_float(const struct lower *l, struct nvm_type type) {
+  struct nvm_type scalar = type_scalar(&l->module->types, type);
+  return type_equal(scalar, TYPE_HALF) || type_equal(scalar, TYPE_BFLOAT);
+}
+
 /* Whether the target fuses a product into this sum. NVVM contracts by default: level 1 fuses floats
- * of up to 32 bits, level 2 doubles too. -O0 fuses nothing. */
-static bool may_fuse(const struct lower *l, const struct nvm_inst *sum) {
+ * of up to 32 bits, level 2 doubles too. 16-bit formats, which it does not contract, are fused if
+ * the sum allows it and the CPU computes in them. -O0 fuses nothing. */
+static bool may_fuse(struct lower *l, const struct nvm_inst *sum) {
   if (l->target->optimization_level == 0) return false;
   struct nvm_type scalar = type_scalar(&l->module->types, sum->type);
   if (sum->op == OP_ADD || sum->op == OP_SUB)
     return type_equal(scalar, TYPE_I32) || type_equal(scalar, TYPE_I64);
+  if (is_small_float(l, sum->type))
+    return sum->flags & INST_CONTRACT && l->target->fma_level >= 1 &&
+           part_is_legal(l, part_at(part_list(l, sum->type), 0));
   return (type_equal(scalar, TYPE_FLOAT) && l->target->fma_level >= 1) ||
          (type_equal(scalar, TYPE_DOUBLE) && l->target->fma_level >= 2);
 }
@@ -111,6 +121,7 @@ static void select_fused_product(struct lower *l, const struct nvm_inst *sum) {
         !is_read_once(l, inst_operand(l->f, sum, k)) ||
         (is_integer && (product->block.index != sum->block.index || wide_product(l, product) != 0)))
       continue;
+    if (is_small_float(l, sum->type) && !(product->flags & INST_CONTRACT)) continue;
     if (sum->op == OP_SUB && !is_subtracted(l, product, k)) continue;
     selection_of(l, sum)->folded = (uint16_t)(1u << k);
     return;

@@ -73,8 +73,9 @@ struct splitter {
   inst_list candidates;         /* allocas for the next round */
   struct direct_uses *direct;   /* by alloca */
   uint32_t split;
-  bool failed;    /* out of memory */
-  bool postponed; /* a variable was left for a later round */
+  uint32_t old_count; /* instructions before accesses through selects were split */
+  bool failed;        /* out of memory */
+  bool postponed;     /* a variable was left for a later round */
   /* The current variable. */
   struct nvm_inst_id alloca;
   slice_list slices;

@@ -3,7 +3,8 @@
  *   load {T, U} of a variable        a load of each member, combined by insertvalue
  *   store {T, U} to a variable       a store of each member, from extractvalue or insertvalue
  *   extractvalue of insertvalue      the inserted value
- *   load of select c, &a, &b         select c, load a, load b; a store stores to both
+ *   load of select c, &a, &b         select c, load a, load b; a store stores to both. For a load,
+ *                                    one of them may be another address that was loaded from before
  *
  * New instructions come before the replaced one. */
 #include <string.h>
@@ -199,6 +200,30 @@ static bool is_in_variables(const struct splitter *s, struct nvm_value v, int64_
   return true;
 }
 
+/* Whether as many bytes at v have been loaded before i in its block, so that another load is
+ * possible there. Lowers *align to the alignment of that load. */
+static bool is_loaded_before(const struct splitter *s, struct nvm_value v, uint64_t bytes,
+                             const struct nvm_inst *i, uint64_t *align) {
+  enum { MAX_SCANNED = 64 };
+  const struct nvm_function *f = s->f;
+  struct nvm_inst_id at = i->previous;
+  for (uint32_t n = 0; n < MAX_SCANNED && !inst_is_none(at); at = function_inst(f, at)->previous) {
+    const struct nvm_inst *before = function_inst(f, at);
+    if (at.index >= s->old_count) continue; /* inserted by access_both() */
+    if (before->op == OP_CALL && !call_intrinsic(f, before) && !effects_is_pure(f, before) &&
+        !effects_is_convergent_asm(f, before))
+      return false; /* may free it */
+    n++;
+    if (before->op != OP_LOAD || !effects_is_plain_access(before) ||
+        !value_equal(inst_operand(f, before, 0), v) || sroa_size(s, before->type) < bytes)
+      continue;
+    uint64_t own = access_align(s, before, before->type);
+    if (own < *align) *align = own;
+    return true;
+  }
+  return false;
+}
+
 /* The select whose result plus an offset v is, by at most one gep. */
 static struct nvm_inst_id select_below(const struct splitter *s, struct nvm_value v,
                                        int64_t *offset) {
@@ -216,8 +241,15 @@ static struct nvm_value address_of(const struct splitter *s, const struct nvm_in
   return inst_operand(s->f, i, i->op == OP_STORE);
 }
 
-/* The select that computes the address of a load or store, if both its operands point to
- * variables. */
+/* Whether i, an access through a select, may access v plus the offset in any case: a variable, or
+ * for a load what was loaded before. Lowers *align to the known alignment there. */
+static bool is_accessible(const struct splitter *s, const struct nvm_inst *i, struct nvm_value v,
+                          int64_t offset, uint64_t bytes, uint64_t *align) {
+  return is_in_variables(s, v, offset, bytes, align) ||
+         (i->op == OP_LOAD && offset == 0 && is_loaded_before(s, v, bytes, i, align));
+}
+
+/* The select that computes the address of a load or store, if both its operands are accessible. */
 static struct nvm_inst_id choice_of(const struct splitter *s, const struct nvm_inst *i,
                                     int64_t *offset) {
   if ((i->op != OP_LOAD && i->op != OP_STORE) || !effects_is_plain_access(i))
@@ -225,12 +257,12 @@ static struct nvm_inst_id choice_of(const struct splitter *s, const struct nvm_i
   struct nvm_inst_id choice = select_below(s, address_of(s, i), offset);
   uint64_t align = 1, bytes = sroa_size(s, effects_accessed_type(s->f, i));
   for (uint32_t k = 1; k < 3 && !inst_is_none(choice); k++)
-    if (!is_in_variables(s, inst_operand_at(s->f, choice, k), *offset, bytes, &align))
+    if (!is_accessible(s, i, inst_operand_at(s->f, choice, k), *offset, bytes, &align))
       return (struct nvm_inst_id){0};
   return choice;
 }
 
-/* A load becomes one from each variable. A store becomes one to each; the variable that is not
+/* A load becomes one from each address. A store becomes one to each; the variable that is not
  * selected gets the value that it holds. */
 static void access_both(struct splitter *s, struct nvm_inst_id id, struct nvm_inst_id choice,
                         int64_t offset) {
@@ -242,7 +274,7 @@ static void access_both(struct splitter *s, struct nvm_inst_id id, struct nvm_in
   for (uint32_t k = 1; k < 3; k++) {
     struct nvm_value at = inst_operand_at(s->f, choice, k);
     uint64_t align = access_align(s, function_inst(s->f, id), type);
-    is_in_variables(s, at, offset, sroa_size(s, type), &align);
+    is_accessible(s, function_inst(s->f, id), at, offset, sroa_size(s, type), &align);
     at = builder_offset(&s->b, at, offset);
     loaded[k] = builder_load(&s->b, type, at, sroa_aligned(align));
     if (store)
@@ -359,12 +391,12 @@ static void freeze_condition(struct splitter *s, struct nvm_inst_id select) {
   if (!value_is_none(c)) inst_set_operand(s->f, select, 0, c);
 }
 
-/* Accesses both variables of a select that only accesses use. `std::min(a, b)`, which returns a
+/* Accesses both addresses of a select that only accesses use. `std::min(a, b)`, which returns a
  * reference, is such a select, and `(c ? a : b) += x`; a copy of the struct of one of two is loads
  * of its members. */
 static bool split_choices(struct splitter *s) {
   bool any = false;
-  uint32_t known = s->f->insts.count;
+  s->old_count = s->f->insts.count;
   struct address_uses *uses = find_uses(s);
   s->failed |= !uses;
   if (!uses) return false;
@@ -372,8 +404,9 @@ static bool split_choices(struct splitter *s) {
     for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i); i = next) {
       int64_t offset;
       next = function_inst(s->f, i)->next;
-      struct nvm_inst_id choice =
-          i.index < known ? choice_of(s, function_inst(s->f, i), &offset) : (struct nvm_inst_id){0};
+      struct nvm_inst_id choice = i.index < s->old_count
+                                      ? choice_of(s, function_inst(s->f, i), &offset)
+                                      : (struct nvm_inst_id){0};
       if (inst_is_none(choice) || !uses[choice.index].replaced) continue;
       if (uses[choice.index].stored) freeze_condition(s, choice);
       access_both(s, i, choice, offset);

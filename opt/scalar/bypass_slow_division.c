@@ -8,7 +8,9 @@
  *            share the test.
  *              (n | d) below 2^32 → zext (trunc n udiv trunc d); also of signed numbers, which are
  *              not negative then
- *            Operands of which it is known that they are short are not tested.
+ *            Operands of which it is known that they are short are not tested. A short dividend
+ *            needs no long division: the quotient by a larger divisor is 0.
+ *              n < d → 0, else zext (trunc n udiv trunc d)
  * Requires:  nothing. Runs last: a block becomes four.
  * Preserves: nothing.
  * Cost:      linear, times MAX_TESTS for the instructions after divisions in long blocks, and
@@ -18,6 +20,7 @@
  *            for size.
  * Tests:     check/opt/bypass-slow-division.nvir, exec/divisions.nvir. */
 #include "analysis/division.h"
+#include "analysis/known_bits.h"
 #include "analysis/ranges.h"
 #include "ir/build.h"
 #include "opt/cfg/cfg.h"
@@ -57,8 +60,17 @@ static bool may_be_short(const struct nvm_function *f, const struct nvm_inst *i)
 
 /* The operand as one number, the same for the test and both divisions. */
 static struct nvm_value freeze_operand(const struct builder *b, struct nvm_value v) {
-  if (value_kind(v) == VALUE_CONST && !const_is_undef_or_poison(b->f->module, v)) return v;
+  if (known_bits_are_defined(b->f, v)) return v;
   return builder_unary(b, OP_FREEZE, value_type(b->f, v), v);
+}
+
+/* The same of a short dividend: also a frozen number is short. */
+static struct nvm_value freeze_dividend(const struct builder *b, struct nvm_value v) {
+  if (known_bits_are_defined(b->f, v)) return v;
+  const struct nvm_inst *i = value_inst_of(b->f, v, OP_ZEXT);
+  struct nvm_value n = i ? inst_operand(b->f, i, 0) : VALUE_NULL;
+  if (!i || !type_equal(value_type(b->f, n), TYPE_I32)) n = builder_unary(b, OP_TRUNC, TYPE_I32, v);
+  return builder_unary(b, OP_ZEXT, TYPE_I64, builder_unary(b, OP_FREEZE, TYPE_I32, n));
 }
 
 /* Whether all operands that may be long are short. */
@@ -90,33 +102,65 @@ static struct nvm_value extend(const struct builder *b, struct nvm_value v) {
   return value_is_none(v) ? v : builder_unary(b, OP_ZEXT, TYPE_I64, v);
 }
 
-/* Splits the block at the division, and moves it to a block of its own. */
+/* Whether the dividend is short, and a divisor that is not exceeds it. */
+static bool has_short_dividend(const struct nvm_function *f, const struct nvm_inst *i) {
+  struct range d = range_of(f, inst_operand(f, i, 1));
+  return range_of(f, inst_operand(f, i, 0)).high <= UINT32_MAX &&
+         (!division_is_signed(i) || (d.width && d.least >= 0));
+}
+
+/* A new block after `after`; {0} when out of memory. */
+static struct nvm_block add_block(struct nvm_function *f, struct nvm_block after) {
+  struct nvm_block b = function_add_block(f, (struct nvm_str){0});
+  if (!block_is_none(b)) function_move_block(f, b, function_block(f, after)->next);
+  return b;
+}
+
+/* The results of the long division, in a block that ends with a jump to `rest`; or of a dividend
+ * below the divisor. */
+static struct results divide_long(const struct division *v, const struct builder *b,
+                                  struct nvm_block rest, bool is_less) {
+  if (is_less) return (struct results){const_int(v->f->module, TYPE_I64, 0), v->dividend};
+  bool is_signed = division_is_signed(function_inst(v->f, v->first));
+  struct results r = divide(v, b, is_signed, v->dividend, v->divisor);
+  builder_branch(b, rest);
+  return r;
+}
+
+static struct results divide_short(const struct division *v, const struct builder *b,
+                                   struct nvm_block rest) {
+  struct nvm_value n = builder_unary(b, OP_TRUNC, TYPE_I32, v->dividend);
+  struct nvm_value d = builder_unary(b, OP_TRUNC, TYPE_I32, v->divisor);
+  struct results r = divide(v, b, false, n, d);
+  r.quotient = extend(b, r.quotient), r.remainder = extend(b, r.remainder);
+  builder_branch(b, rest);
+  return r;
+}
+
+/* Splits the block at the division, and moves it to a block of its own, or replaces it. */
 static bool bypass(struct division *v, struct rewrite *r) {
   struct nvm_function *f = v->f;
   struct nvm_inst_id at = v->first;
-  struct nvm_block before = function_inst(f, at)->block, parts[3];
-  for (int k = 0; k < 3; k++) { /* short operands: one jump, over the long division */
-    parts[k] = function_add_block(f, (struct nvm_str){0});
-    if (block_is_none(parts[k])) return false;
-    function_move_block(f, parts[k], function_block(f, k ? parts[k - 1] : before)->next);
-  }
-  struct nvm_block slow = parts[0], fast = parts[1], rest = parts[2];
+  struct nvm_block before = function_inst(f, at)->block;
+  bool is_less = has_short_dividend(f, function_inst(f, at));
+  /* Short operands: one jump, over the long division. */
+  struct nvm_block slow = is_less ? before : add_block(f, before);
+  struct nvm_block fast = block_is_none(slow) ? slow : add_block(f, slow);
+  struct nvm_block rest = block_is_none(fast) ? fast : add_block(f, fast);
+  if (block_is_none(rest)) return false;
   cfg_move_rest(f, at, rest);
   struct builder test = builder_located(builder_at_end(f, before), at);
+  struct nvm_value n = inst_operand_at(f, at, 0);
+  v->dividend = is_less ? freeze_dividend(&test, n) : freeze_operand(&test, n);
+  v->divisor = freeze_operand(&test, inst_operand_at(f, at, 1));
+  if (is_less)
+    builder_condbranch(&test, builder_icmp(&test, ICMP_ULT, v->dividend, v->divisor), rest, fast);
+  else builder_condbranch(&test, test_operands(v, &test), fast, slow);
   struct builder in_slow = builder_located(builder_at_end(f, slow), at);
   struct builder in_fast = builder_located(builder_at_end(f, fast), at);
   struct builder merge = builder_located(builder_at_start(f, rest), at);
-  bool is_signed = division_is_signed(function_inst(f, at));
-  v->dividend = freeze_operand(&test, inst_operand_at(f, at, 0));
-  v->divisor = freeze_operand(&test, inst_operand_at(f, at, 1));
-  builder_condbranch(&test, test_operands(v, &test), fast, slow);
-  struct results l = divide(v, &in_slow, is_signed, v->dividend, v->divisor);
-  builder_branch(&in_slow, rest);
-  struct nvm_value n = builder_unary(&in_fast, OP_TRUNC, TYPE_I32, v->dividend);
-  struct nvm_value d = builder_unary(&in_fast, OP_TRUNC, TYPE_I32, v->divisor);
-  struct results s = divide(v, &in_fast, false, n, d);
-  s.quotient = extend(&in_fast, s.quotient), s.remainder = extend(&in_fast, s.remainder);
-  builder_branch(&in_fast, rest);
+  struct results l = divide_long(v, &in_slow, rest, is_less);
+  struct results s = divide_short(v, &in_fast, rest);
   for (int k = 0; k < 2; k++) {
     struct nvm_inst_id old = k ? v->second : v->first;
     if (inst_is_none(old)) break;

@@ -212,46 +212,6 @@ static bool is_disjoint(struct known_bits a, struct known_bits b) {
   return a.width && (~a.zero & ~b.zero & known_bits_mask(a.width)) == 0;
 }
 
-/* Whether v is neither undef nor poison. */
-static bool is_defined(const struct combiner *k, struct nvm_value v, uint32_t depth) {
-  enum { MAX_DEPTH = 5 };
-  if (value_kind(v) == VALUE_CONST) {
-    enum rule_class class = class_of_constant(k->m, v);
-    return class == CLASS_INT || class == CLASS_FLOAT;
-  }
-  if (value_kind(v) == VALUE_ARG)
-    return function_parameter_attribute(k->f, value_index(v), ATTR_NOUNDEF);
-  if (value_kind(v) != VALUE_INST) return false;
-  const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
-  switch ((enum op)i->op) {
-    case OP_FREEZE: return true;
-    case OP_CALL: {
-      uint32_t id = call_intrinsic(k->f, i);
-      return id && i->operand_count == 1 &&
-             !(intrinsic_table[id].flags & (INTRIN_READS | INTRIN_WRITES));
-    }
-    case OP_ICMP:
-    case OP_AND:
-    case OP_OR:
-    case OP_XOR:
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_UDIV: /* a divisor that is 0 is undefined behaviour before it is a value */
-    case OP_UREM:
-    case OP_SDIV:
-    case OP_SREM:
-    case OP_ZEXT:
-    case OP_SEXT:
-    case OP_TRUNC: break;
-    default: return false;
-  }
-  if (i->flags || depth >= MAX_DEPTH) return false;
-  for (uint32_t n = 0; n < i->operand_count; n++)
-    if (!is_defined(k, inst_operand(k->f, i, n), depth + 1)) return false;
-  return true;
-}
-
 /* Whether i is poison if one of its operands is. */
 static bool propagates_poison(const struct nvm_inst *i) {
   bool is_cast = i->op == OP_ZEXT || i->op == OP_SEXT || i->op == OP_TRUNC;
@@ -277,7 +237,7 @@ static bool is_poisoned_by(const struct combiner *k, struct nvm_value c, struct 
 /* Whether v is poison only if c is: v makes none, and what it is made of follows c. */
 static bool follows(const struct combiner *k, struct nvm_value v, struct nvm_value c,
                     uint32_t depth) {
-  if (is_poisoned_by(k, c, v, 0) || is_defined(k, v, 0)) return true;
+  if (is_poisoned_by(k, c, v, 0) || known_bits_are_defined(k->f, v)) return true;
   const struct nvm_inst *i = value_inst(k->f, v);
   if (!i || depth >= MAX_POISON_DEPTH || i->flags || !propagates_poison(i) ||
       (i->op >= OP_SHL && i->op <= OP_ASHR))
@@ -309,7 +269,7 @@ static bool check(struct matcher *m, enum rule_word word, const uint16_t *a) {
     }
     case RULE_NONNEG: return known_bits_nonnegative(known_of(m, a[0]));
     case RULE_NONZERO: return known_of(m, a[0]).one != 0;
-    case RULE_DEFINED: return is_defined(m->k, value_of(m, a[0]), 0);
+    case RULE_DEFINED: return known_bits_are_defined(m->k->f, value_of(m, a[0]));
     case RULE_FOLLOWS: return follows(m->k, value_of(m, a[0]), value_of(m, a[1]), 0);
     case RULE_DISJOINT: return is_disjoint(known_of(m, a[0]), known_of(m, a[1]));
     case RULE_REQUIRE: return m->numbers[--m->number_count] != 0;
