@@ -1,6 +1,6 @@
-/* Post-dominators; see postdominators.h. After Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
- * Algorithm", 2001, on the reversed control-flow graph: block 0, which no function has, is the exit
- * that all exits lead to. */
+/* Post-dominators; see postdominators.h. After Cooper, Harvey and Kennedy, "A Simple, Fast
+ * Dominance Algorithm", 2001, on the reversed control-flow graph: block 0, which no function has,
+ * is the exit that all exits lead to. */
 #include "analysis/postdominators.h"
 
 struct finder {

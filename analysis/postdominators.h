@@ -1,4 +1,4 @@
-/* Post-dominators: b post-dominates a if every path from a to an exit of the function contains b. */
+/* Post-dominators: b post-dominates a if every path from a to an exit contains b. */
 #ifndef NVM_ANALYSIS_POSTDOMINATORS_H
 #define NVM_ANALYSIS_POSTDOMINATORS_H
 

@@ -341,15 +341,18 @@ static struct range of_operand(void *state, struct nvm_value v) {
 }
 
 /* Whether the operation gives a smaller range than known bits do. */
-static bool narrows(enum op op) {
-  return op == OP_SEXT || op == OP_ADD || op == OP_SUB || op == OP_MUL ||
-         (op >= OP_UDIV && op <= OP_SREM);
+static bool narrows(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (i->op == OP_CALL) {
+    uint32_t id = call_intrinsic(f, i);
+    return id == INTRINSIC_smin || id == INTRINSIC_smax || id == INTRINSIC_umin ||
+           id == INTRINSIC_umax;
+  }
+  return i->op == OP_SEXT || i->op == OP_ADD || i->op == OP_SUB || i->op == OP_MUL ||
+         (i->op >= OP_UDIV && i->op <= OP_SREM);
 }
 
 struct range range_of(const struct nvm_function *f, struct nvm_value v) {
   struct range r = of_operand(&f, v);
   const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &f->insts.data[value_index(v)] : NULL;
-  return i && r.width && narrows((enum op)i->op)
-             ? range_both(r, range_of_inst(f, i, of_operand, &f))
-             : r;
+  return i && r.width && narrows(f, i) ? range_both(r, range_of_inst(f, i, of_operand, &f)) : r;
 }

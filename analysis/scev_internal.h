@@ -1,8 +1,10 @@
-/* Shared by scev.c, scev_expand.c and trip_count.c. */
+/* Shared by scev.c, scev_expand.c, scev_ranges.c and trip_count.c. */
 #ifndef NVM_ANALYSIS_SCEV_INTERNAL_H
 #define NVM_ANALYSIS_SCEV_INTERNAL_H
 
+#include "analysis/ranges.h"
 #include "analysis/scev.h"
+#include "ir/evalint.h"
 
 /* Modulo 2^width; the exact value, sign- or zero-extended to 64 bits. */
 enum scev_mode { SCEV_PLAIN, SCEV_SIGNED, SCEV_UNSIGNED, SCEV_MODES };
@@ -51,5 +53,22 @@ struct scev scev_form(struct scev_env *e, struct nvm_value v, enum scev_mode mod
  * signed or unsigned, in every executed iteration. Computes no forms. */
 bool scev_no_wrap(const struct scev_env *e, struct nvm_value v, const struct recurrence *r,
                   int64_t step, bool is_signed);
+
+/* The smallest or largest number of a range. */
+static inline nvm_i128 scev_range_end(struct range r, bool is_signed, bool largest) {
+  if (is_signed) return largest ? r.most : r.least;
+  return largest ? r.high : r.low;
+}
+static inline struct range scev_number_range(uint32_t width, int64_t v) {
+  uint64_t bits = evalint_zext(width, (uint64_t)v);
+  return range_unsigned(width, bits, bits);
+}
+/* x + by, as the intersection of adding `by` and subtracting its negative. */
+struct range scev_range_plus(struct range x, int64_t by);
+/* The range of a form from the ranges of its symbols: modulo 2^width and, where it does not wrap,
+ * in unbounded numbers. */
+struct range scev_range(const struct scev_env *e, struct scev a);
+/* The low bits that are 0 in every value of the form, less than its width. */
+uint32_t scev_trailing_zeros(const struct scev_env *e, struct scev a);
 
 #endif

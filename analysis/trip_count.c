@@ -33,23 +33,6 @@ static bool is_strict(enum icmp_predicate p) {
   return p == ICMP_ULT || p == ICMP_UGT || p == ICMP_SLT || p == ICMP_SGT;
 }
 
-/* The smallest or largest number of a range. */
-static nvm_i128 end_of(struct range r, bool is_signed, bool largest) {
-  if (is_signed) return largest ? r.most : r.least;
-  return largest ? r.high : r.low;
-}
-
-static struct range number_of(uint32_t width, int64_t v) {
-  uint64_t bits = evalint_zext(width, (uint64_t)v);
-  return range_unsigned(width, bits, bits);
-}
-
-/* x + by, as the intersection of adding `by` and subtracting its negative. */
-static struct range moved(struct range x, int64_t by) {
-  return range_both(range_binary(OP_ADD, 0, x, number_of(x.width, by)),
-                    range_binary(OP_SUB, 0, x, number_of(x.width, (int64_t)(0 - (uint64_t)by))));
-}
-
 /* --- implied conditions ----------------------------------------------------------------------- */
 
 /* One side of a comparison: a value or a form. */
@@ -101,8 +84,9 @@ static bool range_implies(uint32_t width, enum icmp_predicate known, int64_t c, 
   if (known == ICMP_NE && wanted == ICMP_NE && more == 0 &&
       evalint_sext(width, (uint64_t)c - (uint64_t)d) == 0)
     return true;
-  return range_compare(wanted, moved(range_where(known, number_of(width, c)), more),
-                       number_of(width, d)) == 1;
+  return range_compare(wanted,
+                       scev_range_plus(range_where(known, scev_number_range(width, c)), more),
+                       scev_number_range(width, d)) == 1;
 }
 
 static bool compare_implies(const struct question *q, const struct nvm_inst *i, bool truth) {
@@ -236,20 +220,32 @@ struct exit_test {
   struct nvm_value t, bound;
 };
 
-static bool find_test(const struct scev_env *e, uint32_t n, struct nvm_block x,
-                      struct exit_test *out) {
+/* Finds what keeps the loop going at the end of x: that *v is *yes. False if x does not test. */
+static bool find_condition(const struct scev_env *e, uint32_t n, struct nvm_block x,
+                           struct nvm_value *v, bool *yes) {
   const struct nvm_function *f = e->f;
   const struct nvm_inst *t = function_inst(f, block_terminator(f, x));
-  if (t->op != OP_CONDBR || value_kind(inst_operand(f, t, 0)) != VALUE_INST) return false;
-  bool yes = loops_contains(e->loops, n, block_successor(f, x, 0));
-  if (yes == loops_contains(e->loops, n, block_successor(f, x, 1))) return false;
-  const struct nvm_inst *c =
-      function_inst(f, (struct nvm_inst_id){value_index(inst_operand(f, t, 0))});
-  for (; c->op == OP_XOR && is_one(f, inst_operand(f, c, 1)); yes = !yes) {
-    if (value_kind(inst_operand(f, c, 0)) != VALUE_INST) return false;
-    c = function_inst(f, (struct nvm_inst_id){value_index(inst_operand(f, c, 0))});
-  }
-  if (c->op != OP_ICMP) return false;
+  if (t->op != OP_CONDBR) return false;
+  *v = inst_operand(f, t, 0);
+  *yes = loops_contains(e->loops, n, block_successor(f, x, 0));
+  return *yes != loops_contains(e->loops, n, block_successor(f, x, 1));
+}
+
+/* The instruction that computes v, without `not`; NULL: there is none. */
+static const struct nvm_inst *without_not(const struct nvm_function *f, struct nvm_value v,
+                                          bool *yes) {
+  const struct nvm_inst *c = value_inst(f, v);
+  for (; c && c->op == OP_XOR && is_one(f, inst_operand(f, c, 1)); *yes = !*yes)
+    c = value_inst(f, inst_operand(f, c, 0));
+  return c;
+}
+
+/* Whether the loop is kept going by a comparison, which v is if `yes`, or its inverse. */
+static bool as_test(const struct scev_env *e, uint32_t n, struct nvm_value v, bool yes,
+                    struct exit_test *out) {
+  const struct nvm_function *f = e->f;
+  const struct nvm_inst *c = without_not(f, v, &yes);
+  if (!c || c->op != OP_ICMP) return false;
   *out =
       (struct exit_test){(enum icmp_predicate)c->aux, inst_operand(f, c, 0), inst_operand(f, c, 1)};
   if (!yes) out->predicate = icmp_inverse(out->predicate);
@@ -259,12 +255,36 @@ static bool find_test(const struct scev_env *e, uint32_t n, struct nvm_block x,
   return true;
 }
 
+static bool find_test(const struct scev_env *e, uint32_t n, struct nvm_block x,
+                      struct exit_test *out) {
+  struct nvm_value v;
+  bool yes;
+  return find_condition(e, n, x, &v, &yes) && as_test(e, n, v, yes, out);
+}
+
+/* Whether the loop is kept going by two conditions at the end of x, both of which must be *yes. */
+static bool find_conjunction(const struct scev_env *e, uint32_t n, struct nvm_block x,
+                             struct nvm_value both[2], bool *yes) {
+  struct nvm_value v;
+  if (!find_condition(e, n, x, &v, yes)) return false;
+  const struct nvm_inst *c = without_not(e->f, v, yes);
+  if (!c || !type_equal(c->type, TYPE_I1)) return false;
+  if (c->op == (*yes ? OP_AND : OP_OR)) {
+    both[0] = inst_operand(e->f, c, 0), both[1] = inst_operand(e->f, c, 1);
+    return true;
+  }
+  if (c->op != OP_SELECT) return false;
+  both[0] = inst_operand(e->f, c, 0), both[1] = inst_operand(e->f, c, *yes ? 1 : 2);
+  nvm_u128 other;
+  return const_is_int(e->f->module, inst_operand(e->f, c, *yes ? 2 : 1), &other) && other == !*yes;
+}
+
 /* Whether the step cannot wrap if `phi predicate bound` holds before it. */
 static bool step_fits(enum icmp_predicate p, struct range bound, int64_t step, bool is_signed) {
   if (p == ICMP_EQ || p == ICMP_NE || is_signed_predicate(p) != is_signed || bound.width == 0)
     return false;
   bool subtract = step < 0 && !is_signed;
-  struct range by = number_of(bound.width, subtract ? (int64_t)(0 - (uint64_t)step) : step);
+  struct range by = scev_number_range(bound.width, subtract ? (int64_t)(0 - (uint64_t)step) : step);
   uint16_t flags = range_no_wrap(subtract ? OP_SUB : OP_ADD, range_where(p, bound), by);
   return is_less(p) == (step > 0) && (flags & (is_signed ? INST_NSW : INST_NUW));
 }
@@ -331,74 +351,6 @@ static bool is_finite(const struct scev_env *e, uint32_t n) {
 
 /* --- counts ----------------------------------------------------------------------------------- */
 
-static uint32_t form_trailing_zeros(const struct scev_env *e, struct scev a) {
-  uint32_t zeros = a.constant ? (uint32_t)__builtin_ctzll((uint64_t)a.constant) : a.width;
-  for (uint32_t k = 0; k < a.count; k++) {
-    uint32_t z = (uint32_t)__builtin_ctzll((uint64_t)a.terms[k].coefficient);
-    if (!value_is_none(a.terms[k].symbol))
-      z += known_bits_trailing_zeros(known_bits_of(e->f, a.terms[k].symbol));
-    if (z < zeros) zeros = z;
-  }
-  return zeros < a.width ? zeros : a.width - 1;
-}
-
-/* An interval of unbounded numbers. */
-struct span {
-  nvm_i128 low, high;
-};
-
-static void add_scaled(struct span *sum, struct range r, bool is_signed, int64_t factor) {
-  nvm_i128 low = end_of(r, is_signed, factor < 0) * factor,
-           high = end_of(r, is_signed, factor >= 0) * factor;
-  sum->low += low;
-  sum->high += high;
-}
-
-static struct range cut(struct range all, struct span s, bool is_signed) {
-  nvm_i128 low = end_of(all, is_signed, false), high = end_of(all, is_signed, true);
-  low = s.low > low ? s.low : low;
-  high = s.high < high ? s.high : high;
-  if (low > high) return all; /* always poison */
-  return is_signed ? range_signed(all.width, (int64_t)low, (int64_t)high)
-                   : range_unsigned(all.width, (uint64_t)low, (uint64_t)high);
-}
-
-/* The range of a form from the ranges of its symbols: modulo 2^width and, where it does not wrap,
- * in unbounded numbers. */
-static struct range form_range(const struct scev_env *e, struct scev a) {
-  const int64_t large = INT64_C(1) << 48;
-  struct range all = range_all(a.width), sum = number_of(a.width, a.constant);
-  struct span exact[2] = {{a.constant, a.constant}, {a.constant, a.constant}};
-  bool holds[2] = {a.no_unsigned_wrap, a.no_signed_wrap};
-  if (a.count == 0 && value_is_none(a.base)) return sum;
-  if (!value_is_none(a.base)) return all;
-  for (uint32_t k = 0; k < a.count; k++) {
-    const struct scev_term *t = &a.terms[k];
-    bool lone = !t->loop && !value_is_none(t->symbol) && value_is_none(t->factor);
-    struct range r = lone ? range_of(e->f, t->symbol) : range_all(0), part = r;
-    if (r.width == 0 || r.width > a.width) part = all;
-    else if (r.width < a.width)
-      part = t->is_signed ? range_signed(a.width, r.least, r.most)
-                          : range_unsigned(a.width, r.low, r.high);
-    if (t->coefficient == 1)
-      sum = a.count == 1 ? moved(part, a.constant) : range_binary(OP_ADD, 0, sum, part);
-    else if (t->coefficient == -1) sum = range_binary(OP_SUB, 0, sum, part);
-    else
-      sum = range_binary(OP_ADD, 0, sum,
-                         range_binary(OP_MUL, 0, part, number_of(a.width, t->coefficient)));
-    for (int is_signed = 0; is_signed < 2; is_signed++) {
-      holds[is_signed] &=
-          r.width && r.width <= a.width && t->coefficient < large && t->coefficient > -large;
-      if (holds[is_signed])
-        add_scaled(&exact[is_signed], r, r.width < a.width ? t->is_signed : is_signed,
-                   t->coefficient);
-    }
-  }
-  for (int is_signed = 0; is_signed < 2; is_signed++)
-    if (holds[is_signed]) sum = range_both(sum, cut(all, exact[is_signed], is_signed));
-  return sum;
-}
-
 struct counting {
   struct scev_env *e;
   struct nvm_block header;
@@ -441,7 +393,7 @@ static void settle(const struct counting *c, struct trip_count *t) {
   }
   bool certain = t->exact || c->only, number = t->guarded && scev_is_constant(t->taken);
   uint64_t by_form =
-      certain && (number || c->bounded) ? form_range(c->e, t->taken).high / t->divisor : UINT64_MAX;
+      certain && (number || c->bounded) ? scev_range(c->e, t->taken).high / t->divisor : UINT64_MAX;
   if (by_form < t->most || (certain && number)) t->most = by_form;
   if (certain && t->most > evalint_mask(t->taken.width)) t->most = evalint_mask(t->taken.width);
   t->known = c->only;
@@ -464,17 +416,18 @@ static void settle_number(const struct counting *c, struct trip_count *t, uint64
 static void count_numbers(const struct counting *c, struct trip_count *out) {
   bool is_signed = is_signed_predicate(c->predicate);
   struct range all = range_all(c->first.width);
-  nvm_i128 t = end_of(number_of(all.width, c->first.constant), is_signed, false),
-           b = end_of(number_of(all.width, c->bound.constant), is_signed, false);
+  nvm_i128 t = scev_range_end(scev_number_range(all.width, c->first.constant), is_signed, false),
+           b = scev_range_end(scev_number_range(all.width, c->bound.constant), is_signed, false);
   nvm_i128 left = (is_less(c->predicate) ? b - t : t - b) - is_strict(c->predicate);
   nvm_i128 taken = left < 0 ? 0 : left / (nvm_i128)c->magnitude + 1, end = t + taken * c->step;
-  if (end < end_of(all, is_signed, false) || end > end_of(all, is_signed, true)) return;
+  if (end < scev_range_end(all, is_signed, false) || end > scev_range_end(all, is_signed, true))
+    return;
   settle_number(c, out, (uint64_t)taken, true, true);
 }
 
 static void find_multiple(const struct counting *c, struct trip_count *out, int64_t more) {
   if (!out->guarded || !evalint_is_power_of_two(out->divisor)) return;
-  uint32_t zeros = form_trailing_zeros(c->e, scev_plus(out->taken, more));
+  uint32_t zeros = scev_trailing_zeros(c->e, scev_plus(out->taken, more));
   uint32_t shift = (uint32_t)__builtin_ctzll(out->divisor);
   if (zeros > shift) out->multiple = UINT64_C(1) << (zeros - shift);
 }
@@ -485,7 +438,7 @@ static void count_unequal(const struct counting *c, struct trip_count *out) {
   if (d.width == 0) return;
   uint64_t m = c->magnitude, whole = evalint_zext(d.width, (uint64_t)d.constant);
   bool even = evalint_is_power_of_two(m)
-                  ? form_trailing_zeros(c->e, d) >= (uint32_t)__builtin_ctzll(m)
+                  ? scev_trailing_zeros(c->e, d) >= (uint32_t)__builtin_ctzll(m)
                   : scev_is_constant(d) && whole % m == 0;
   if (scev_is_constant(d) && even) {
     settle_number(c, out, whole / m, true, true);
@@ -504,7 +457,8 @@ static void count_unequal(const struct counting *c, struct trip_count *out) {
 /* An upper bound by the ends of T0 and B, if T does not wrap. */
 static uint64_t most_by_ranges(const struct counting *c, struct range from) {
   bool is_signed = is_signed_predicate(c->predicate), up = c->step > 0;
-  nvm_i128 near = end_of(from, is_signed, !up), far = end_of(c->bound_range, is_signed, up);
+  nvm_i128 near = scev_range_end(from, is_signed, !up),
+           far = scev_range_end(c->bound_range, is_signed, up);
   nvm_i128 left = (up ? far - near : near - far) - is_strict(c->predicate);
   nvm_i128 most = left < 0 ? 0 : left / (nvm_i128)c->magnitude + 1;
   return most > (nvm_i128)UINT64_MAX ? UINT64_MAX : (uint64_t)most;
@@ -526,17 +480,19 @@ static bool phi_starts_at(const struct counting *c, struct scev start, bool is_s
 /* Whether T0 - step does not wrap, in the signedness of the test. */
 static bool start_exists(const struct counting *c, struct scev start) {
   bool is_signed = is_signed_predicate(c->predicate);
-  struct range all = range_all(start.width), first = form_range(c->e, c->first);
-  nvm_i128 low = end_of(all, is_signed, false) + c->step,
-           high = end_of(all, is_signed, true) + c->step;
-  if (end_of(first, is_signed, false) >= low && end_of(first, is_signed, true) <= high) return true;
+  struct range all = range_all(start.width), first = scev_range(c->e, c->first);
+  nvm_i128 low = scev_range_end(all, is_signed, false) + c->step,
+           high = scev_range_end(all, is_signed, true) + c->step;
+  if (scev_range_end(first, is_signed, false) >= low &&
+      scev_range_end(first, is_signed, true) <= high)
+    return true;
   return c->no_wrap && phi_starts_at(c, start, is_signed);
 }
 
 /* Whether `a predicate B` holds when the loop is entered; a is T0 or, if it exists, T0 - step. */
 static bool is_before(const struct counting *c, struct scev a, bool exists) {
   if (scev_holds(c->e, c->header, c->predicate, a, c->bound)) return true;
-  if (c->bounded && range_compare(c->predicate, form_range(c->e, a), c->bound_range) == 1)
+  if (c->bounded && range_compare(c->predicate, scev_range(c->e, a), c->bound_range) == 1)
     return true;
   bool is_signed = is_signed_predicate(c->predicate);
   struct scev d = scev_subtract(c->e, c->bound, a);
@@ -600,14 +556,14 @@ static void count_ordered(struct counting *c, struct nvm_value bound, struct tri
   }
   bool lone = c->bound.count == 1 && value_equal(c->bound.terms[0].symbol, bound);
   c->bound_range = range_both(range_of(c->e->f, bound),
-                              lone ? range_all(c->bound.width) : form_range(c->e, c->bound));
+                              lone ? range_all(c->bound.width) : scev_range(c->e, c->bound));
   bool power = evalint_is_power_of_two(c->magnitude),
        fits = step_fits(c->predicate, c->bound_range, c->step, is_signed);
   bool follows = is_signed && starts_before(c, bound);
   if (!fits && !c->no_wrap && !follows && !(c->finite && power)) return;
   c->bounded =
       scev_is_constant(c->first) || !range_equal(c->bound_range, range_all(c->bound.width));
-  if (c->bounded) out->most = most_by_ranges(c, form_range(c->e, c->first));
+  if (c->bounded) out->most = most_by_ranges(c, scev_range(c->e, c->first));
   struct scev start = scev_plus(c->first, -c->step);
   struct scev d =
       c->step > 0 ? scev_subtract(c->e, c->bound, start) : scev_subtract(c->e, start, c->bound);
@@ -619,7 +575,7 @@ static void count_ordered(struct counting *c, struct nvm_value bound, struct tri
                (by_first && (c->no_wrap || follows) && is_distance(c, d));
   if (!by_start && !power) return;
   if (c->bounded && by_start && (fits || exists)) {
-    uint64_t most = most_by_ranges(c, form_range(c->e, start));
+    uint64_t most = most_by_ranges(c, scev_range(c->e, start));
     if (most && most - 1 < out->most) out->most = most - 1; /* without the step from start to T0 */
   }
   *out = (struct trip_count){.taken = scev_plus(d, -(int64_t)strict),
@@ -632,13 +588,13 @@ static void count_ordered(struct counting *c, struct nvm_value bound, struct tri
   settle(c, out);
 }
 
-struct trip_count scev_exit_count(struct scev_env *e, uint32_t n, struct nvm_block x) {
+static const struct trip_count no_count = {.divisor = 1, .most = UINT64_MAX, .multiple = 1};
+
+/* The count by a test at the end of x, which is all that x tests if `whole`. */
+static struct trip_count count_test(struct scev_env *e, uint32_t n, struct nvm_block x,
+                                    struct exit_test test, bool whole) {
   const struct loop *l = &e->loops->data[n];
-  struct trip_count out = {.divisor = 1, .most = UINT64_MAX, .multiple = 1};
-  struct exit_test test;
-  if (block_is_none(l->latch) || !dominance_dominates(e->dominance, x, l->latch) ||
-      !find_test(e, n, x, &test))
-    return out;
+  struct trip_count out = no_count;
   struct scev t = scev_of(e, test.t), bound = scev_of(e, test.bound);
   struct counting c = {
       .e = e, .header = l->header, .predicate = test.predicate, .tested = test.t, .bound = bound};
@@ -651,8 +607,8 @@ struct trip_count scev_exit_count(struct scev_env *e, uint32_t n, struct nvm_blo
   c.first = scev_at_start(e, t, n);
   c.no_wrap = is_signed_predicate(c.predicate) ? t.no_signed_wrap : t.no_unsigned_wrap;
   if (c.predicate == ICMP_NE) c.no_wrap = t.no_signed_wrap || t.no_unsigned_wrap;
-  c.only = l->exiting.index == x.index;
-  c.finite = !c.no_wrap && l->exiting.index && c.magnitude > 1 && is_finite(e, n);
+  c.only = whole && l->exiting.index == x.index;
+  c.finite = whole && !c.no_wrap && l->exiting.index && c.magnitude > 1 && is_finite(e, n);
   c.bounded = true;
   if (c.predicate == ICMP_NE) count_unequal(&c, &out);
   else if (c.predicate == ICMP_EQ) out.most = 1;
@@ -665,9 +621,37 @@ struct trip_count scev_exit_count(struct scev_env *e, uint32_t n, struct nvm_blo
   return out;
 }
 
+struct trip_count scev_exit_count(struct scev_env *e, uint32_t n, struct nvm_block x) {
+  struct trip_count out = no_count;
+  struct exit_test test;
+  struct nvm_value both[2];
+  bool yes;
+  struct nvm_block latch = e->loops->data[n].latch;
+  if (block_is_none(latch) || !dominance_dominates(e->dominance, x, latch)) return out;
+  if (find_test(e, n, x, &test)) return count_test(e, n, x, test, true);
+  for (uint32_t k = 0; k < 2 && find_conjunction(e, n, x, both, &yes); k++) {
+    if (!as_test(e, n, both[k], yes, &test)) continue;
+    uint64_t most = count_test(e, n, x, test, false).most;
+    if (most < out.most) out.most = most;
+  }
+  return out;
+}
+
+/* By the only test that leaves the loop, or that of the latch; then other tests in each iteration
+ * bound it too. */
 static struct trip_count count_loop(struct scev_env *e, uint32_t n) {
+  enum { MAX_BLOCKS = 64 };
   const struct loop *l = &e->loops->data[n];
-  return scev_exit_count(e, n, l->exiting.index ? l->exiting : l->latch);
+  if (l->exiting.index) return scev_exit_count(e, n, l->exiting);
+  struct trip_count out = scev_exit_count(e, n, l->latch);
+  if (l->block_count > MAX_BLOCKS || trip_count_is_number(&out, &(uint64_t){0})) return out;
+  for (uint32_t k = 0; k < l->block_count; k++) {
+    struct nvm_block x = e->loops->blocks[l->first_block + k];
+    if (x.index == l->latch.index || e->loops->innermost[x.index] != n) continue;
+    uint64_t most = scev_exit_count(e, n, x).most;
+    if (most < out.most) out.most = most;
+  }
+  return out;
 }
 
 struct trip_count scev_trip_count(struct scev_env *e, uint32_t loop) {

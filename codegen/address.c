@@ -1,5 +1,6 @@
 /* Addresses of accesses, and getelementptr. */
 #include "codegen/address.h"
+#include "codegen/index_product.h"
 #include "codegen/inst.h"
 #include "codegen/lane.h"
 #include "codegen/select.h"
@@ -79,7 +80,7 @@ static struct ptx_reg add_scaled(struct lower *l, struct ptx_operand base, struc
 
 void address_make_product(struct lower *l, struct nvm_inst_id extension) {
   const struct nvm_inst *i = function_inst(l->f, extension);
-  uint32_t step = select_early_product(l, i);
+  uint32_t step = index_product_early(l, i);
   if (step == 0) return;
   struct nvm_value v = inst_operand(l->f, i, 0);
   const struct ptx_operand *index = value_operands(l, v);

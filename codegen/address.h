@@ -16,7 +16,7 @@ static inline struct address address_plus(struct address a, int64_t offset) {
   a.at.imm += offset;
   return a;
 }
-/* Computes the product that select_early_product() chose for an extension, if any: the
+/* Computes the product that index_product_early() chose for an extension, if any: the
  * getelementptrs that are lowered later reuse it. */
 void address_make_product(struct lower *l, struct nvm_inst_id extension);
 /* The address in a new register, as wide as it is. */

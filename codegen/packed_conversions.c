@@ -58,7 +58,7 @@ static uint16_t packed_type(const struct packer *p, const struct ptx_entry *e) {
   return mods[1] == PTX_MOD_F16 ? PTX_MOD_F16X2 : mods[1] == PTX_MOD_BF16 ? PTX_MOD_BF16X2 : 0;
 }
 
-/* The conversion of which only the entry that reads `lane` needs the result; NULL: there is none. */
+/* The conversion whose result is `lane` and has no other reader; NULL: there is none. */
 static const struct ptx_entry *conversion_of(const struct packer *p, struct ptx_operand lane) {
   uint32_t r = number_in(lane, PTX_B16);
   if (r == 0 || p->converted[r] <= p->begin || p->definitions[r] != 1 || p->reads[r] != 1)

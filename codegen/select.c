@@ -4,6 +4,7 @@
 #include "analysis/effects.h"
 #include "analysis/known_bits.h"
 #include "codegen/address.h"
+#include "codegen/index_product.h"
 #include "codegen/joined.h"
 #include "codegen/logic.h"
 #include "codegen/memory.h"
@@ -194,33 +195,6 @@ static uint16_t index_folds(const struct lower *l, struct nvm_value index, uint3
   return folds | extends;
 }
 
-/* Notes that the gep multiplies the extended index by a step. Blocks of which one dominates the
- * other share the product anyway (address.c). */
-static void note_product(struct lower *l, const struct nvm_inst *gep, struct nvm_value index,
-                         uint32_t step) {
-  const struct nvm_inst *extension = value_inst(l->f, index);
-  struct selection *s = selection_of(l, extension);
-  struct nvm_block from = extension->block, to = gep->block;
-  if (from.index == to.index || l->target->optimization_level == 0) return;
-  uint32_t loop = l->loops.innermost[to.index];
-  bool is_early = loop && !loops_contains(&l->loops, loop, from);
-  if (s->address == 0) {
-    struct index_product made = {step, to, is_early};
-    if (VEC_PUSH(&l->function_arena, &l->products, made)) s->address = l->products.count;
-    return;
-  }
-  struct index_product *known = &l->products.data[s->address - 1];
-  if (known->step == step)
-    known->is_early |= is_early || (!dominance_dominates(&l->dominance, known->reader, to) &&
-                                    !dominance_dominates(&l->dominance, to, known->reader));
-}
-
-uint32_t select_early_product(const struct lower *l, const struct nvm_inst *extension) {
-  uint32_t n = selection_of(l, extension)->address;
-  bool is_extension = extension->op == OP_SEXT || extension->op == OP_ZEXT;
-  return is_extension && n && l->products.data[n - 1].is_early ? l->products.data[n - 1].step : 0;
-}
-
 static void select_indices(struct lower *l, const struct nvm_inst *gep) {
   const struct type_table *t = &l->module->types;
   if (type_is_vector(t, gep->type)) return;
@@ -233,7 +207,7 @@ static void select_indices(struct lower *l, const struct nvm_inst *gep) {
     uint64_t step = gep_step(&w, index, &is_member);
     uint16_t folds = is_member ? 0 : index_folds(l, index, k, step);
     s->folded |= folds;
-    if (folds == 1u << k) note_product(l, gep, index, (uint32_t)step);
+    if (folds == 1u << k) index_product_note(l, gep, index, (uint32_t)step);
   }
 }
 

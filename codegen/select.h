@@ -62,19 +62,8 @@ struct selected_address {
   bool in_frame;
 };
 
-/* The product of an extended 32-bit index and a step, which is computed where the index is extended
- * if that saves computing it in several blocks, or in a loop. */
-struct index_product {
-  uint32_t step;
-  struct nvm_block reader; /* of the first getelementptr that reads it */
-  bool is_early;
-};
-
 /* Decides for the whole function; needs the places of allocas. False when out of memory. */
 bool select_function(struct lower *l);
-
-/* The step of the product that is computed where `extension` is; 0: none is. */
-uint32_t select_early_product(const struct lower *l, const struct nvm_inst *extension);
 
 /* Operand k as instruction i reads it: the extension of an index, a factor or the amount of a
  * shift, the truncation of a stored value, the shift of a truncated one, what a field is cut out

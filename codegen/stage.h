@@ -57,7 +57,7 @@ void tidy_copies(struct lower *l, uint32_t from, const uint32_t first_temp[PTX_C
  */
 void pairs_widen_registers(struct lower *l);
 
-/* Makes conversions of two floats to a register of two halves or bfloats, where the CPU has them. */
+/* Makes conversions of two floats to a register of two halves or bfloats, if the CPU has them. */
 void packed_conversions_make(struct lower *l);
 
 /* Removes instructions whose result another register of the same stretch of code holds, copies and

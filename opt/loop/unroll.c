@@ -24,8 +24,9 @@
  *            ptxas would unroll them; the knob reg-target-adjust moves this limit. With -Os and
  *            -Oz (optsize, minsize) all do; loops that -Oz meets are not unrolled for their hints.
  * Requires:  loop-simplify, lcssa; loop-rotate for exact and runtime.
- * Preserves: convergent operations: threads that are converged in an iteration remain so; a loop
- *            with such operations gets no remainder loop.
+ * Preserves: convergent operations: threads that are converged in an iteration remain so, also
+ *            where each copy tests, since all exits lead where that of the loop did; a loop with
+ *            such operations gets no remainder loop.
  * Cost:      linear in the resulting code, which the limits bound.
  * Omits:     peeling; loops with several exits, except for full unrolling.
  * Tests:     check/opt/unroll*. */
@@ -201,8 +202,7 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   bool free = hinted || effort > 0 || indexes_frame(u, n);
   /* Without a known count each copy tests: only a small loop gains by it. */
   uint64_t most_full = number || free ? limit : MAX_PARTIAL;
-  bool fits = iterations <= limit && iterations * work <= most_full && (number || !convergent) &&
-              (number || iterations <= 8);
+  bool fits = iterations <= limit && iterations * work <= most_full && (number || iterations <= 8);
   if (!fits || !number) {
     uint64_t executed = iterations_executed(u, n, work, limit);
     if (executed) iterations = executed, fits = true;

@@ -24,7 +24,7 @@ struct numbering {
   struct nvm_function *f;
   struct dominance dominance;
   struct rewrite rewrite;
-  uint32_t *older;     /* by instruction, NULL if nothing is hoisted: the one before it with its
+  uint32_t *older; /* by instruction, NULL if nothing is hoisted: the one before it with its
                           expression, in a block that does not dominate it; 0: none */
   struct flow *flow;
   struct arena *arena;
@@ -102,20 +102,8 @@ static bool is_postdominated(const struct numbering *g, struct nvm_block a, stru
   return a.index == b.index;
 }
 
-/* Whether the branch at the end of `above` has two targets, one that is only reached from there and
- * leads to a in any case, and one that likewise leads to b. */
-static bool are_both_arms(const struct numbering *g, struct nvm_block above, struct nvm_block a,
-                          struct nvm_block b) {
-  if (block_successor_count(g->f, above) != 2) return false;
-  struct nvm_block x = block_successor(g->f, above, 0), y = block_successor(g->f, above, 1);
-  bool crossed = !dominance_dominates(&g->dominance, x, a);
-  if (crossed) x = y, y = block_successor(g->f, above, 0);
-  return dominance_dominates(&g->dominance, x, a) && dominance_dominates(&g->dominance, y, b) &&
-         is_postdominated(g, x, a) && is_postdominated(g, y, b);
-}
-
-/* Whether one of two equal expressions, in blocks a and b, is computed at least once whenever the
- * end of `above`, which dominates both, is executed. */
+/* Whether one of two equal expressions, in blocks a and b, is computed whenever the end of `above`,
+ * which dominates both, is executed. */
 static bool is_anticipated(struct numbering *g, struct nvm_block above, struct nvm_block a,
                            struct nvm_block b) {
   struct dominance d;
@@ -127,9 +115,7 @@ static bool is_anticipated(struct numbering *g, struct nvm_block above, struct n
   uint32_t loop = g->loops.innermost[above.index];
   bool a_inside = !loop || loops_contains(&g->loops, loop, a),
        b_inside = !loop || loops_contains(&g->loops, loop, b);
-  return (a_inside && is_postdominated(g, above, a)) ||
-         (b_inside && is_postdominated(g, above, b)) ||
-         (a_inside && b_inside && are_both_arms(g, above, a, b));
+  return (a_inside && is_postdominated(g, above, a)) || (b_inside && is_postdominated(g, above, b));
 }
 
 /* Whether `above` branches to the block of i and to that of s, which goes to that of i. */
@@ -157,9 +143,8 @@ static struct nvm_inst_id find_hoisted(struct numbering *g, uint32_t seen, const
     const struct nvm_inst *s = function_inst(g->f, (struct nvm_inst_id){seen});
     struct nvm_block above = common_dominator(d, s->block, i->block);
     if (found.index && d->enter[above.index] >= d->enter[to->index]) continue;
-    if (is_skipped(g, above, s, i)
-            ? speculatable || (is_reached(g->f, s) && is_reached(g->f, i))
-            : speculatable && is_anticipated(g, above, s->block, i->block)) {
+    if (is_skipped(g, above, s, i) ? speculatable || (is_reached(g->f, s) && is_reached(g->f, i))
+                                   : speculatable && is_anticipated(g, above, s->block, i->block)) {
       found.index = seen;
       *to = above;
     }
@@ -168,7 +153,8 @@ static struct nvm_inst_id find_hoisted(struct numbering *g, uint32_t seen, const
 }
 
 /* Makes i available: moves an equal instruction, which is linked from `seen`, to a block that
- * dominates both and whose execution implies that one of them is executed. {0}: there is none. */
+ * dominates both and whose execution implies that one of them is executed. {0}: there is none. Not
+ * above a branch of whose arms each computes it: that saves no execution, and takes a register. */
 static struct nvm_inst_id hoist(struct numbering *g, uint32_t seen, const struct nvm_inst *i) {
   struct nvm_function *f = g->f;
   struct nvm_block to = {0};
