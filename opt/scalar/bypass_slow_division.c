@@ -2,7 +2,8 @@
  *
  * Purpose:   no GPU divides integers. For sm_90, ptxas 13.0 makes 72 (unsigned) or 88 instructions
  *            of a 64-bit division and 16 of one of 32 bits. Indices of 64 bits are mostly small.
- * Algorithm: a remainder becomes n - q d where a quotient of the same operands dominates it. Then a
+ * Algorithm: a quotient that is only multiplied by its divisor becomes n - n mod d where that is
+ *            computed too; else a remainder becomes n - q d where the quotient dominates it. Then a
  *            test of the high halves of 64-bit operands, at run time, decides between two blocks;
  *            phis merge their results. A quotient and a remainder of the same operands in one block
  *            share the test.
@@ -221,6 +222,77 @@ static uint32_t find_quotients(const struct nvm_function *f, struct quotient *qu
   return count;
 }
 
+/* The operands of a division as one number each, also for other instructions: they are frozen. */
+static void freeze_operands(struct nvm_function *f, struct nvm_inst_id division) {
+  struct builder above = builder_replacing(f, division);
+  for (uint32_t k = 0; k < 2; k++)
+    inst_set_operand(f, division, k, freeze_operand(&above, inst_operand_at(f, division, k)));
+}
+
+/* Whether i multiplies the quotient by its divisor, which is its only use. */
+static bool is_product_of(const struct nvm_function *f, const struct nvm_inst *i,
+                          const struct quotient *q) {
+  struct nvm_value v = value_of_inst(q->inst);
+  if (i->op != OP_MUL || f->uses.data[q->inst.index] != 1) return false;
+  uint32_t k = value_equal(inst_operand(f, i, 1), v);
+  return value_equal(inst_operand(f, i, k), v) &&
+         value_equal(inst_operand(f, i, 1 - k), q->divisor);
+}
+
+/* The instructions that read the operands of a quotient, or it: {0}: there is none. */
+struct readers {
+  struct nvm_inst_id product, remainder;
+  bool product_first; /* in the same block */
+};
+
+static void find_readers(const struct nvm_function *f, const struct quotient *quotients,
+                         struct readers *readers, uint32_t count) {
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      if (i->op != OP_MUL && !division_is(i)) continue;
+      for (uint32_t k = 0; k < count; k++) {
+        struct readers *r = &readers[k];
+        if (is_product_of(f, i, &quotients[k])) r->product = id;
+        if (!is_remainder_of(f, i, &quotients[k]) || !inst_is_none(r->remainder)) continue;
+        r->remainder = id;
+        r->product_first = !inst_is_none(r->product);
+      }
+    }
+}
+
+/* A quotient that is only multiplied by its divisor is n - n mod d where the remainder is known,
+ * and is not computed then. */
+static bool use_remainders(struct nvm_function *f, struct pass_env *env, bool *changed) {
+  struct dominance dominance;
+  struct quotient quotients[MAX_QUOTIENTS];
+  uint32_t count = find_quotients(f, quotients);
+  if (count == 0) return true;
+  struct readers *readers = arena_alloc(env->arena, count * sizeof *readers);
+  if (!readers || !flow_dominance(env->flow, f, &dominance)) return false;
+  find_readers(f, quotients, readers, count);
+  for (uint32_t k = 0; k < count; k++) {
+    const struct readers *r = &readers[k];
+    if (inst_is_none(r->product) || inst_is_none(r->remainder)) continue;
+    struct nvm_block at = function_inst(f, r->remainder)->block,
+                     to = function_inst(f, r->product)->block;
+    if (!dominance_dominates(&dominance, at, to)) continue;
+    if (at.index == to.index && r->product_first) { /* the quotient divides before both */
+      inst_unlink(f, r->remainder);
+      inst_insert_before(f, r->remainder, r->product);
+    }
+    freeze_operands(f, r->remainder);
+    inst_set_operand(f, r->product, 0, inst_operand_at(f, r->remainder, 0));
+    inst_set_operand(f, r->product, 1, value_of_inst(r->remainder));
+    struct nvm_inst *product = function_inst(f, r->product);
+    product->op = OP_SUB, product->flags = 0;
+    inst_remove(f, quotients[k].inst);
+    *changed = true;
+    ++*env->statistic;
+  }
+  return !module_out_of_memory(f->module);
+}
+
 /* Computes remainders from quotients in blocks that dominate theirs. */
 static bool use_quotients(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct dominance dominance;
@@ -250,7 +322,7 @@ enum nvm_status bypass_slow_division_run(struct nvm_function *f, struct pass_env
                                          bool *changed) {
   struct rewrite r;
   if (pass_size_effort(env, f)) return NVM_OK;
-  if (!use_quotients(f, env, changed)) return NVM_OUT_OF_MEMORY;
+  if (!use_remainders(f, env, changed) || !use_quotients(f, env, changed)) return NVM_OUT_OF_MEMORY;
   uint32_t count = f->insts.count, tests = 0;
   if (!rewrite_init(&r, f, env->arena)) return NVM_OUT_OF_MEMORY;
   FOR_EACH_BLOCK (f, b)
