@@ -1,4 +1,5 @@
 /* Casts, lane by lane. */
+#include "analysis/known_bits.h"
 #include "codegen/inst.h"
 #include "codegen/lane.h"
 #include "codegen/number.h"
@@ -13,6 +14,7 @@ struct cast {
   const struct part *from, *to;
   uint32_t from_count, to_count;
   uint32_t from_bits; /* whole width of an integer */
+  bool is_bit;        /* to i1, of a register that holds 0 or 1 */
   const struct ptx_operand *source;
   const struct ptx_operand *target;
 };
@@ -21,6 +23,11 @@ struct cast {
 
 static void cast_trunc(struct cast *c) {
   bool to_i1 = c->to->kind == PART_I1;
+  if (c->is_bit) {
+    emit3(c->l, PTX_SETP, PTX_MODS(PTX_MOD_NE, mod_bits(c->from->container)), c->target[0],
+          c->source[0], ptx_i(0));
+    return;
+  }
   emit_copy(c->l, c->target[0].reg,
             to_i1 ? emit_int_to_pred(c->l, c->source[0], c->from->container)
                   : emit_narrow(c->l, c->source[0], c->from->container, c->to->container));
@@ -381,6 +388,17 @@ static uint32_t space_of(const struct lower *l, struct nvm_type scalar) {
   return t->kind == TY_PTR ? t->width : 0;
 }
 
+/* Whether i truncates a number whose register holds 0 or 1 to i1. */
+static bool is_bit(struct lower *l, const struct nvm_inst *i) {
+  struct nvm_value v = inst_operand(l->f, i, 0);
+  if (i->op != OP_TRUNC || !type_equal(i->type, TYPE_I1) || value_kind(v) != VALUE_INST ||
+      l->target->optimization_level == 0)
+    return false;
+  const struct part *p = part_at(part_list(l, value_type(l->f, v)), 0);
+  return known_bits_most(known_bits_of(l->f, v)) == 1 &&
+         (p->bits == p->container || value_inst_of(l->f, v, OP_LOAD));
+}
+
 void convert_lower(struct lower *l, const struct nvm_inst *i) {
   if (i->op == OP_BITCAST) {
     lower_bitcast(l, i);
@@ -405,7 +423,8 @@ void convert_lower(struct lower *l, const struct nvm_inst *i) {
                    .to = target,
                    .from_count = from.parts_each,
                    .to_count = to.parts_each,
-                   .from_bits = type_scalar_bits(&l->module->types, from.scalar)};
+                   .from_bits = type_scalar_bits(&l->module->types, from.scalar),
+                   .is_bit = is_bit(l, i)};
   for (uint32_t k = 0; k < to.count; k++) {
     c.source = &from.at[k * from.parts_each];
     c.target = &to.at[k * to.parts_each];

@@ -27,7 +27,7 @@
 
 enum { MAX_BASES = 8, MAX_VARIANT_TERMS = 2, MAX_DEPTH = 8, MAX_OFFSET = 1 << 20 };
 
-/* A base with invariant terms, in the preheader. */
+/* A base with invariant terms, computed before the loop. */
 struct base {
   struct scev form;
   struct nvm_value pointer;
@@ -113,15 +113,34 @@ static uint32_t cost_of_terms(struct scev rest) {
   return cost;
 }
 
-/* The base in the preheader; VALUE_NULL if it cannot be computed, or there are too many. */
-static struct nvm_value base_of(struct hoister *h, struct scev form) {
+/* Whether two forms differ by a constant. */
+static bool is_near(struct scev a, struct scev b) {
+  a.constant = b.constant = 0;
+  return scev_equal(a, b);
+}
+
+/* The base in the preheader or above it; NULL if it cannot be computed, or there are too many. */
+static const struct base *base_of(struct hoister *h, struct scev form) {
   for (uint32_t k = 0; k < h->count; k++)
-    if (scev_equal(h->bases[k].form, form)) return h->bases[k].pointer;
-  if (h->count == MAX_BASES) return VALUE_NULL;
+    if (is_near(h->bases[k].form, form)) return &h->bases[k];
+  if (h->count == MAX_BASES) return NULL;
   struct nvm_block preheader = h->nest.loops.data[h->n].preheader;
   struct nvm_value v = scev_expand(h->scev, h->f, form, block_terminator(h->f, preheader));
-  if (!value_is_none(v)) h->bases[h->count++] = (struct base){form, v};
-  return v;
+  if (value_is_none(v)) return NULL;
+  h->bases[h->count++] = (struct base){form, v};
+  return &h->bases[h->count - 1];
+}
+
+/* An address that the loop accesses and does not change is a base. */
+static void note_base(struct hoister *h, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(h->f, id);
+  uint32_t operand = inst_address_operand(i);
+  if (operand == UINT32_MAX || h->count == MAX_BASES / 2) return;
+  struct nvm_value pointer = inst_operand(h->f, i, operand);
+  if (value_kind(pointer) != VALUE_INST || !is_invariant(h, pointer)) return;
+  struct scev form = scev_of(h->scev, pointer);
+  if (form.width && !value_is_none(form.base) && form.count)
+    h->bases[h->count++] = (struct base){form, pointer};
 }
 
 static void visit(struct hoister *h, struct nvm_inst_id id) {
@@ -130,20 +149,32 @@ static void visit(struct hoister *h, struct nvm_inst_id id) {
   uint32_t operand = inst_address_operand(i);
   if (operand == UINT32_MAX) return;
   struct nvm_value pointer = inst_operand(f, i, operand);
-  struct scev base, rest, form;
+  struct scev form, invariant, rest;
   if (value_kind(pointer) != VALUE_INST || is_invariant(h, pointer)) return;
   form = scev_of(h->scev, pointer);
-  if (!split(h, form, &base, &rest) || cost_of(h, pointer, 0) <= cost_of_terms(rest) ||
-      form.constant < -MAX_OFFSET || form.constant > MAX_OFFSET)
-    return;
-  struct nvm_value from = base_of(h, base);
-  struct nvm_value bytes = value_is_none(from) ? from : scev_expand(h->scev, f, rest, id);
-  if (value_is_none(bytes)) return;
+  if (!split(h, form, &invariant, &rest) || cost_of(h, pointer, 0) <= cost_of_terms(rest)) return;
+  const struct base *base = base_of(h, invariant);
+  if (!base) return;
+  int64_t offset = (int64_t)((uint64_t)form.constant - (uint64_t)base->form.constant);
+  if (offset < -MAX_OFFSET || offset > MAX_OFFSET) return;
+  struct nvm_value bytes = scev_expand(h->scev, f, rest, id);
   struct builder at = builder_before(f, id);
-  pointer = builder_offset(&at, builder_gep(&at, from, bytes), form.constant);
+  pointer = builder_offset(&at, builder_gep(&at, base->pointer, bytes), offset);
   if (value_is_none(pointer)) return;
   inst_set_operand(f, id, operand, pointer);
   ++*h->env->statistic;
+}
+
+/* Calls visit for the instructions of the loop that are in no inner loop and not new. */
+static void for_each_own(struct hoister *h, uint32_t count,
+                         void (*visit_inst)(struct hoister *, struct nvm_inst_id)) {
+  const struct loops *l = &h->nest.loops;
+  const struct loop *loop = &l->data[h->n];
+  for (uint32_t k = loop->first_block; k < loop->first_block + loop->block_count; k++) {
+    if (l->innermost[l->blocks[k].index] != h->n) continue;
+    FOR_EACH_INST (h->f, l->blocks[k], i)
+      if (i.index < count) visit_inst(h, i);
+  }
 }
 
 enum nvm_status hoist_bases_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
@@ -156,14 +187,10 @@ enum nvm_status hoist_bases_run(struct nvm_function *f, struct pass_env *env, bo
   if (!h.scev) return NVM_OUT_OF_MEMORY;
   scev_split_products(h.scev);
   for (h.n = 1; h.n <= l->count; h.n++) {
-    const struct loop *loop = &l->data[h.n];
     h.count = 0;
-    if (block_is_none(loop->preheader)) continue;
-    for (uint32_t k = loop->first_block; k < loop->first_block + loop->block_count; k++) {
-      if (l->innermost[l->blocks[k].index] != h.n) continue;
-      FOR_EACH_INST (f, l->blocks[k], i)
-        if (i.index < count) visit(&h, i);
-    }
+    if (block_is_none(l->data[h.n].preheader)) continue;
+    for_each_own(&h, count, note_base);
+    for_each_own(&h, count, visit);
   }
   /* Of an address that can be computed in part only, that part has been inserted. */
   *changed = f->insts.count != count;
