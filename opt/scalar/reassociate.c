@@ -17,6 +17,7 @@
  *            factor that two terms of a sum have in common is factored out if that saves a
  *            multiplication. Sums lose nsw, without which addresses cannot be compared: therefore
  *            it runs last.
+ *            Nodes outside the loop of the root, which licm has hoisted, are leaves.
  * Requires:  nothing; licm hoists the invariant part.
  * Preserves: the control flow.
  * Cost:      a tree of n operands n² comparisons, n at most MAX_OPERANDS; for pairs n⁴, n at most
@@ -75,8 +76,22 @@ static uint32_t loop_depth(const struct reassociation *s, struct nvm_value v) {
   return b.index < s->loops.known_blocks ? s->loops.data[s->loops.innermost[b.index]].depth : 0;
 }
 
+static bool find_loops(struct reassociation *s) {
+  s->have_loops = s->have_loops || flow_loops(s->env->flow, s->f, &s->dominance, &s->loops);
+  return s->have_loops;
+}
+
+/* Whether i, an inner node, is in the same loop as the root: what was hoisted stays. */
+static bool is_in_loop_of(struct reassociation *s, const struct nvm_inst *i,
+                          struct nvm_inst_id root) {
+  struct nvm_block a = i->block, b = function_inst(s->f, root)->block;
+  if (a.index == b.index || !find_loops(s)) return true;
+  return a.index >= s->loops.known_blocks || b.index >= s->loops.known_blocks ||
+         s->loops.innermost[a.index] == s->loops.innermost[b.index];
+}
+
 /* Lists the leaves from left to right. False if there are too many. */
-bool reassociate_flatten(const struct reassociation *s, struct nvm_inst_id root, struct tree *t) {
+bool reassociate_flatten(struct reassociation *s, struct nvm_inst_id root, struct tree *t) {
   struct leaf open[MAX_OPERANDS + 1];
   uint32_t depth = 1;
   open[0] = (struct leaf){value_of_inst(root), 1, 0};
@@ -89,6 +104,7 @@ bool reassociate_flatten(const struct reassociation *s, struct nvm_inst_id root,
     bool is_root = value_equal(v.value, value_of_inst(root));
     const struct nvm_inst *i =
         is_root ? function_inst(s->f, root) : inner_node(s->f, v.value, t->op);
+    if (i && !is_root && !is_in_loop_of(s, i, root)) i = NULL;
     if (t->count + depth + 2 > MAX_OPERANDS) return false;
     if (!i) {
       t->leaves[t->count++] = v;
@@ -104,8 +120,7 @@ bool reassociate_flatten(const struct reassociation *s, struct nvm_inst_id root,
 
 /* False when out of memory. */
 bool reassociate_find_depths(struct reassociation *s, struct tree *t) {
-  if (!s->have_loops && !flow_loops(s->env->flow, s->f, &s->dominance, &s->loops)) return false;
-  s->have_loops = true;
+  if (!find_loops(s)) return false;
   for (uint32_t k = 0; k < t->count; k++) t->leaves[k].depth = loop_depth(s, t->leaves[k].value);
   return true;
 }

@@ -49,7 +49,7 @@ enum op reassociate_tree_op(const struct nvm_inst *i);
 /* Bits of the elements of v. */
 uint32_t reassociate_width(const struct nvm_function *f, struct nvm_value v);
 /* Lists the leaves from left to right. False if there are too many. */
-bool reassociate_flatten(const struct reassociation *s, struct nvm_inst_id root, struct tree *t);
+bool reassociate_flatten(struct reassociation *s, struct nvm_inst_id root, struct tree *t);
 /* Sets the loop depth of each leaf; computes the loops first if needed. False when out of
  * memory. */
 bool reassociate_find_depths(struct reassociation *s, struct tree *t);
