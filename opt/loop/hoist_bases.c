@@ -8,14 +8,14 @@
  *            known stride, lsr makes it a pointer; this is for the others, such as counters that
  *            may wrap before they are extended, and numbers from memory.
  * Algorithm: the affine form of an address (analysis/scev.h) is split into the base with the terms
- *            that are invariant in the innermost loop, which the preheader computes, and the other
+ *            that are invariant in the innermost loop, which is computed before it, and the other
  *            terms, which are computed again at the access; early-cse joins what accesses share.
  *            An address changes if it takes fewer instructions of the loop then. (LLVM: licm's
  *            reassociation of getelementptrs.)
  * Requires:  loop-simplify; lsr before it, early-cse and dce after it.
  * Preserves: control flow, LCSSA form.
  * Cost:      linear in accesses, times MAX_BASES.
- * Omits:     bases that several loops could hoist further.
+ * Omits:     parts of a base that could be hoisted further than the rest.
  * Tests:     check/opt/hoist-bases.nvir. */
 #include "analysis/effects.h"
 #include "analysis/scev.h"
@@ -119,12 +119,16 @@ static bool is_near(struct scev a, struct scev b) {
   return scev_equal(a, b);
 }
 
-/* The base in the preheader or above it; NULL if it cannot be computed, or there are too many. */
+/* The base, before the outermost loop in which it does not change; NULL if it cannot be computed, or there are too many. */
 static const struct base *base_of(struct hoister *h, struct scev form) {
   for (uint32_t k = 0; k < h->count; k++)
     if (is_near(h->bases[k].form, form)) return &h->bases[k];
   if (h->count == MAX_BASES) return NULL;
-  struct nvm_block preheader = h->nest.loops.data[h->n].preheader;
+  const struct loops *l = &h->nest.loops;
+  struct nvm_block preheader = {0};
+  for (uint32_t n = h->n; n && scev_is_invariant(h->scev, form, n); n = l->data[n].parent)
+    if (!block_is_none(l->data[n].preheader)) preheader = l->data[n].preheader;
+  if (block_is_none(preheader)) return NULL;
   struct nvm_value v = scev_expand(h->scev, h->f, form, block_terminator(h->f, preheader));
   if (value_is_none(v)) return NULL;
   h->bases[h->count++] = (struct base){form, v};
