@@ -59,6 +59,8 @@ bool abi_may_write_noreturn(const struct lower *l);
 /* The PTX header of l->symbol: parameters, results, performance directives; for definitions and
  * declarations alike. */
 void params_signature(struct lower *l, const struct nvm_function *f, struct ptx_function *pf);
+/* Copies arguments that phis take, before selection; false when out of memory. */
+bool params_copy_for_phis(struct lower *l);
 /* Chooses the block in which each argument that is used is read; false when out of memory. */
 bool params_plan(struct lower *l);
 /* Lowers i by loading the argument that it converts; false: it does not, or the argument has other

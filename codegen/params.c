@@ -7,6 +7,7 @@
 #include "codegen/select.h"
 #include "codegen/symbol.h"
 #include "codegen/value.h"
+#include "ir/build.h"
 
 /* --- kernels ---------------------------------------------------------------------------------- */
 
@@ -217,6 +218,56 @@ static struct nvm_block *place_arguments(struct lower *l, uint32_t count) {
       }
     }
   return place;
+}
+
+/* Whether argument a is one register, and not a conversion of a parameter. */
+static bool is_plain_argument(struct lower *l, uint32_t a) {
+  const struct passing *how = &l->params->list[a].how;
+  return how->kind == PASS_SCALAR && !how->is_byval && part_list(l, how->type).count == 1;
+}
+
+/* Copies the arguments of a kernel that phis take, to values that coalesce.c can give the registers
+ * of the phis: then ld.param writes these. Not those that casts read, for ld may convert them. */
+bool params_copy_for_phis(struct lower *l) {
+  struct nvm_function *f = l->f;
+  uint32_t count = function_arg_count(f);
+  if (!function_is_kernel(f) || l->target->optimization_level == 0 || count == 0 ||
+      f->entry.index == f->last_block.index ||
+      !loops_are_all_cycles(f, &l->dominance, &l->function_arena))
+    return !l->function_arena.failed;
+  struct nvm_block *place = arena_alloc(&l->function_arena, count * sizeof *place);
+  bool *is_taken = arena_alloc(&l->function_arena, count),
+       *is_cast = arena_alloc(&l->function_arena, count);
+  struct nvm_value *copies = arena_alloc(&l->function_arena, count * sizeof *copies);
+  if (!place || !is_taken || !is_cast || !copies) return false;
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      for (uint32_t k = 0; k < i->operand_count; k++) {
+        struct nvm_value v = inst_operand(f, i, k);
+        if (value_kind(v) != VALUE_ARG) continue;
+        struct nvm_block *at = &place[value_index(v)];
+        *at = loops_place_above(&l->loops, f, &l->dominance, *at, i, k);
+        is_taken[value_index(v)] |= i->op == OP_PHI;
+        is_cast[value_index(v)] |= i->op == OP_ZEXT || i->op == OP_SEXT || i->op == OP_TRUNC;
+      }
+    }
+  for (uint32_t a = 0; a < count; a++) {
+    copies[a] = VALUE_NULL;
+    if (!is_taken[a] || is_cast[a] || !is_plain_argument(l, a)) continue;
+    struct builder at = builder_before(f, block_first_after_phis(f, place[a]));
+    copies[a] = builder_unary(&at, OP_FREEZE, function_arg_type(f, a), value_of_arg(a));
+    if (value_is_none(copies[a])) return false;
+  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, id)
+      for (uint32_t k = 0, n = function_inst(f, id)->operand_count; k < n; k++) {
+        struct nvm_value v = inst_operand_at(f, id, k);
+        if (value_kind(v) == VALUE_ARG && !value_is_none(copies[value_index(v)]) &&
+            !value_equal(value_of_inst(id), copies[value_index(v)]))
+          inst_set_operand(f, id, k, copies[value_index(v)]);
+      }
+  return true;
 }
 
 /* The pointer of a byval argument, into .param or to a copy in the frame. */
