@@ -119,8 +119,8 @@ static bool is_near(struct scev a, struct scev b) {
   return scev_equal(a, b);
 }
 
-/* The base, before the outermost loop in which it does not change; NULL if it cannot be computed, or
- * there are too many. */
+/* The base, before the outermost loop in which it does not change; NULL if it cannot be computed,
+ * or there are too many. */
 static const struct base *base_of(struct hoister *h, struct scev form) {
   for (uint32_t k = 0; k < h->count; k++)
     if (is_near(h->bases[k].form, form)) return &h->bases[k];
