@@ -170,16 +170,15 @@ static uint64_t short_scale(const struct lower *l, const struct nvm_inst *extens
   return i && i->flags & flag ? scale_of(l, index) : 1;
 }
 
-/* mul.wide multiplies 32-bit indices by steps that are positive as signed numbers. */
-static bool is_widened_index(const struct lower *l, struct nvm_value index, uint64_t step) {
+/* Whether mul.wide multiplies this index: an extended one of 32 bits. */
+static bool is_widened_index(const struct lower *l, struct nvm_value index) {
   const struct nvm_inst *i = value_inst(l->f, index);
-  return i && (i->op == OP_ZEXT || i->op == OP_SEXT) && step > 1 && step <= INT32_MAX &&
-         type_equal(i->type, TYPE_I64) &&
+  return i && (i->op == OP_ZEXT || i->op == OP_SEXT) && type_equal(i->type, TYPE_I64) &&
          type_equal(value_type(l->f, inst_operand(l->f, i, 0)), TYPE_I32);
 }
 
 /* What a gep does itself of index k with this step: the extension, and one scale around it or
- * inside. */
+ * inside. The product of both is positive as a signed number. */
 static uint16_t index_folds(const struct lower *l, struct nvm_value index, uint32_t k,
                             uint64_t step) {
   uint16_t extends = (uint16_t)(1u << k), scales = (uint16_t)(1u << (SCALE_BIT + k)), folds = 0;
@@ -189,10 +188,13 @@ static uint16_t index_folds(const struct lower *l, struct nvm_value index, uint3
     index = inst_operand(l->f, value_inst(l->f, index), 0);
     step *= by;
   }
-  if (!is_widened_index(l, index, step)) return folds;
+  if (!is_widened_index(l, index) || step == 0 || step > INT32_MAX) return folds;
   by = short_scale(l, value_inst(l->f, index));
-  if (folds == 0 && by > 1 && step * by <= INT32_MAX) folds = scales;
-  return folds | extends;
+  if (folds == 0 && by > 1 && step * by <= INT32_MAX) {
+    folds = scales;
+    step *= by;
+  }
+  return step > 1 ? folds | extends : folds;
 }
 
 static void select_indices(struct lower *l, const struct nvm_inst *gep) {
