@@ -51,7 +51,9 @@ struct ir_op {
   const int64_t *scales; /* GEP: bytes that index k counts; negative: -1 - an offset */
   nvm_i128 *terms;       /* GEP: room for the summands */
   bool flushes;          /* denormals of f32 count as zero */
-  const nvm_u128 *cases; /* SWITCH: values, of the i-th entry of the table */
+  const nvm_u128 *cases; /* SWITCH: values, of the i-th entry of the table; LOAD: the bounds of
+                            !range, in pairs */
+  uint32_t bounds;       /* LOAD: how many */
 };
 
 /* A module in execution. */

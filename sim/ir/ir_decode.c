@@ -272,8 +272,28 @@ static void set_strength(const struct ir_decoder *d, struct inst *in) {
 }
 
 /* `pointer`, `value`: operands; -1: the result. */
+/* The bounds of a load's !range. */
+static void decode_range(struct ir_decoder *d, struct ir_op *op) {
+  struct nvm_str kind = strtab_find(&d->m->strings, "range", strlen("range"));
+  uint32_t chain = d->f->attachments.data[d->id.index];
+  struct nvm_meta range =
+      kind.index && chain ? module_attachment(d->m, chain, kind) : (struct nvm_meta){0};
+  const struct meta_node *n = range.index ? meta_as_node(&d->m->metadata, range) : NULL;
+  nvm_u128 *bounds = n && type_is_int(&d->m->types, d->i.type)
+                         ? decoder_alloc(&d->d, (n->count + 1) * sizeof *bounds)
+                         : NULL;
+  for (uint32_t k = 0; bounds && k < n->count; k++) {
+    const struct meta_item *item = meta_item(&d->m->metadata, meta_operand(&d->m->metadata, n, k));
+    if (item->kind != META_VALUE || !const_is_int(d->m, item->value, &bounds[k])) return;
+  }
+  if (!bounds) return;
+  op->cases = bounds;
+  op->bounds = n->count;
+}
+
 static void decode_access(struct ir_decoder *d, inst_run *run, uint32_t pointer, int value) {
   struct ir_op op = {.aux = d->i.aux, .count = d->i.operand_count};
+  if (d->i.op == OP_LOAD) decode_range(d, &op);
   struct nvm_type type = value < 0 ? d->i.type : ir_value_operand_type(d, (uint32_t)value);
   if (!ir_emit_set_access(d, &op, type, access_align(d))) return;
   if (d->i.type.index != TYPE_VOID.index) op.d = ir_value_result(d);

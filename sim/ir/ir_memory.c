@@ -139,6 +139,18 @@ static bool store_pieces(struct warp *w, const struct ir_value *v, const struct 
   return true;
 }
 
+/* A number outside of !range is poison. An interval whose end is not above its begin wraps. */
+static void check_range(struct warp *w, const struct ir_op *o, unsigned lane) {
+  struct eval_lane v = ir_get(w, &o->d.scalars[0], lane);
+  bool inside = false;
+  for (uint32_t k = 0; k + 1 < o->bounds; k += 2) {
+    nvm_u128 low = o->cases[k], end = o->cases[k + 1];
+    inside |= low < end ? v.bits >= low && v.bits < end : v.bits >= low || v.bits < end;
+  }
+  v.poison |= !inside;
+  ir_put(w, &o->d.scalars[0], lane, v);
+}
+
 void ir_memory_load(struct warp *w, const struct inst *in, uint32_t mask) {
   if (in->strength && w->sim->races) race_acquire(w);
   FOR_LANES(l, mask) {
@@ -147,6 +159,7 @@ void ir_memory_load(struct warp *w, const struct inst *in, uint32_t mask) {
         !race_allows(w, l, in, &at, in->ir->bytes, NULL))
       return;
     load_pieces(w, in->ir, l, &at);
+    if (in->ir->bounds) check_range(w, in->ir, l);
   }
 }
 
