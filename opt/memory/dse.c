@@ -5,7 +5,8 @@
  * Algorithm: from each store forward over all paths. A path ends where the same bytes are written
  *            again, or where the function returns if the object is private to it. An access that
  *            may read the bytes keeps the store. The walk does not enter a block that redefines a
- *            part of the address. Stores of undef and poison are always removed.
+ *            part of the address. Stores of undef and poison are always removed, and those that
+ *            write back what their block has loaded.
  * Requires:  nothing.
  * Preserves: the control flow.
  * Cost:      each store looks at MAX_STEPS accesses in MAX_BLOCKS blocks.
@@ -117,13 +118,40 @@ static bool is_dead(struct eliminator *g, uint32_t at) {
   return true;
 }
 
+/* Whether the store writes back what its block has loaded from the same place, which nothing has
+ * written in between. */
+static bool writes_back(struct eliminator *g, uint32_t at) {
+  const struct accesses *a = &g->accesses;
+  const struct access *store = &a->list.data[at];
+  const struct nvm_inst *i = function_inst(g->f, store->where.access);
+  struct nvm_value v = inst_operand(g->f, i, 0);
+  const struct nvm_inst *load = value_inst_of(g->f, v, OP_LOAD);
+  if (!load || load->block.index != i->block.index || !effects_is_plain_access(load)) return false;
+  g->steps = 0;
+  for (uint32_t k = at; k-- > a->first[i->block.index];) {
+    const struct access *x = &a->list.data[k];
+    if (g->steps++ == MAX_STEPS) return false;
+    if (x->kind == ACCESS_LOAD && x->where.access.index == value_index(v))
+      return x->where.bytes == store->where.bytes &&
+             alias_query(g->alias, x->where, store->where) == ALIAS_MUST;
+    if (x->kind == ACCESS_LOAD) continue;
+    if (x->kind == ACCESS_STORE || x->kind == ACCESS_END) {
+      if (alias_query(g->alias, x->where, store->where) != ALIAS_NO) return false;
+    } else if (alias_mod_ref(g->alias, x->where.access, store->where) & EFFECT_WRITES) {
+      return false;
+    }
+  }
+  return false;
+}
+
 enum nvm_status dse_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct eliminator g = {.f = f, .alias = alias_init(f, env->arena)};
   if (!g.alias || !collect_accesses(&g, env->arena)) return NVM_OUT_OF_MEMORY;
   VEC(struct nvm_inst_id) dead = {0};
   for (uint32_t k = 0; k < g.accesses.list.count; k++) {
     const struct access *x = &g.accesses.list.data[k];
-    if (x->kind == ACCESS_STORE && is_dead(&g, k) && !VEC_PUSH(env->arena, &dead, x->where.access))
+    if (x->kind == ACCESS_STORE && (is_dead(&g, k) || writes_back(&g, k)) &&
+        !VEC_PUSH(env->arena, &dead, x->where.access))
       return NVM_OUT_OF_MEMORY;
   }
   /* Removed at the end: a dead store may be dead because of a later dead store. */
