@@ -236,16 +236,16 @@ static void widen(struct simplifier *s, struct nvm_inst_id phi) {
        !is_only_extended(s, next, phi, id, OP_SEXT)))
     return;
   if (f->uses.data[phi.index] + f->uses.data[id.index] <= 2) return; /* nothing is extended */
-  struct builder before = builder_before(f, block_terminator(f, s->loop->preheader)),
-                 header = builder_located(builder_at_start(f, s->loop->header), phi),
-                 at = builder_located(builder_before(f, id), id);
-  struct nvm_value start =
-      builder_unary(&before, extension, TYPE_I64, entry(s, phi, false));
   struct nvm_value by = inst_operand(f, step, 1);
   nvm_u128 bits = 0;
   const_is_int(f->module, by, &bits);
   by = const_int(f->module, TYPE_I64, extension == OP_ZEXT ? (uint64_t)bits
                                                 : (uint64_t)const_int_signed(f->module, by));
+  struct builder before = builder_before(f, block_terminator(f, s->loop->preheader)),
+                 header = builder_located(builder_at_start(f, s->loop->header), phi),
+                 at = builder_located(builder_before(f, id), id);
+  struct nvm_value start =
+      builder_unary(&before, extension, TYPE_I64, entry(s, phi, false));
   struct nvm_value entries[4] = {start, value_of_block(s->loop->preheader), start,
                                  value_of_block(s->loop->latch)};
   struct nvm_value wide = builder_phi(&header, TYPE_I64, entries, 4), sum[2] = {wide, by};
