@@ -12,8 +12,8 @@
 #include "ptx/ptx.h"
 
 /* By register of 16 bits: the entry after its last conversion from float, and how often it is
- * written and read. By register of a float: the entry after the one that last wrote it. Register 0,
- * which does not exist, stands for others. */
+ * written and read. By register of a float: the entry after the one that last wrote it. Register 0
+ * does not exist; its counters are for operands of other classes and are not read. */
 struct packer {
   struct ptx_function *pf;
   uint32_t *converted, *written;
@@ -105,8 +105,9 @@ void packed_conversions_make(struct lower *l) {
       count_uses(&p, operands_of(&p, e)[k], k == 0 ? p.definitions : p.reads);
   }
   for (uint32_t n = 0; n < l->pf->entries.count; n++) {
-    if (l->pf->entries.data[n].kind == PTX_LABEL) p.begin = n;
-    if (l->pf->entries.data[n].kind != PTX_INST) continue;
+    uint8_t kind = l->pf->entries.data[n].kind;
+    if (kind == PTX_LABEL || kind == PTX_RAW) p.begin = n; /* unknown assembly may write */
+    if (kind != PTX_INST) continue;
     pack(l, &p, n);
     const struct ptx_entry *e = &l->pf->entries.data[n];
     if (e->operand_count == 0) continue;

@@ -53,6 +53,7 @@ struct reg {
   struct nvm_text name; /* of a declared one */
   uint32_t bits;        /* 1: a predicate */
   bool is_set;
+  uint8_t same;           /* the register itself, or of a tied input that of its output */
   struct nvm_value value; /* of any type of that size */
 };
 
@@ -143,10 +144,12 @@ static struct nvm_text take_word(struct expander *x) {
   return (struct nvm_text){start, (size_t)(x->at - start)};
 }
 
-/* The number that the word is after `skipped` characters; false if it is none of few digits. */
+/* Reads the decimal number that follows `skipped` characters of the word; false if these are no
+ * digits, or many, or begin with 0, by which PTX marks octal and hexadecimal numbers. */
 static bool read_number(struct nvm_text word, size_t skipped, int64_t *number) {
   enum { MAX_DIGITS = 5 };
   if (word.length <= skipped || word.length > skipped + MAX_DIGITS) return false;
+  if (word.bytes[skipped] == '0' && word.length > skipped + 1) return false;
   *number = 0;
   for (size_t k = skipped; k < word.length; k++) {
     if (word.bytes[k] < '0' || word.bytes[k] > '9') return false;
@@ -169,7 +172,7 @@ static bool read_register(struct expander *x, struct nvm_text word, uint8_t *r) 
   bool is_operand = word.length > 1 && *word.bytes == '$' && read_number(word, 1, &number);
   uint32_t found = is_operand ? (uint32_t)number : find_register(x, word);
   if (found >= (is_operand ? x->operand_count : x->reg_count)) return false;
-  *r = (uint8_t)found;
+  *r = is_operand ? x->regs[found].same : (uint8_t)found;
   return true;
 }
 
@@ -246,15 +249,19 @@ static bool is_input(const struct expander *x, const struct reg *r) {
   return r >= x->regs + x->result_count && r < x->regs + x->operand_count;
 }
 
+static bool takes_number(const struct asm_op *op, int64_t number) {
+  return op->from == I32 || (op->from == I16 && number <= UINT16_MAX);
+}
+
 /* Checks the sizes of the statement's operands; the result is set then. */
 static bool check_statement(struct expander *x, const struct statement *s) {
   const struct asm_op *op = s->op;
   uint32_t from = type_bits(op->from), to = type_bits(op->to);
-  bool takes_numbers = op->from == I16 || op->from == I32;
   for (uint32_t k = 0; k < source_count(op); k++) {
     bool is_condition = op->form == SELECT && k == 2;
     if ((s->from[k].is_group && op->form != MOVE) ||
-        !is_source(x, &s->from[k], is_condition ? 1 : from, takes_numbers && !is_condition))
+        (s->from[k].is_number && !takes_number(op, s->from[k].number)) ||
+        !is_source(x, &s->from[k], is_condition ? 1 : from, !is_condition))
       return false;
   }
   struct reg *first = &x->regs[s->to.first], *second = &x->regs[s->to.second];
@@ -399,7 +406,7 @@ static bool set_up(struct expander *x, const struct nvm_inst *call,
   if (call->operand_count != all.count - all.results + 1) return false;
   for (uint32_t k = 0; k < all.count; k++) {
     struct reg *r = &x->regs[k];
-    *r = (struct reg){.is_set = k >= all.results};
+    *r = (struct reg){.is_set = k >= all.results, .same = (uint8_t)k};
     if (list[k].indirect || list[k].letter == 'm') return false;
     if (r->is_set) r->value = inst_operand(x->f, call, k - all.results);
     struct nvm_type type = r->is_set   ? value_type(x->f, r->value)
@@ -412,16 +419,16 @@ static bool set_up(struct expander *x, const struct nvm_inst *call,
     if (output->bits != r->bits) return false;
     output->is_set = true;
     output->value = r->value;
+    r->same = (uint8_t)list[k].tied;
   }
   return true;
 }
 
-/* VALUE_NULL: the call stays. */
+/* The value of a call of a constant; VALUE_NULL: the call stays. */
 static struct nvm_value expand(struct expander *x, struct nvm_inst_id id) {
   const struct nvm_inst *call = function_inst(x->f, id);
-  struct nvm_value callee = call_callee(x->f, call);
-  if (value_kind(callee) != VALUE_CONST) return VALUE_NULL;
-  const struct constant_info *assembly = constant_info(&x->f->module->constants, callee);
+  const struct constant_info *assembly =
+      constant_info(&x->f->module->constants, call_callee(x->f, call));
   struct nvm_type type = call->type;
   if (assembly->kind != CONST_ASM || !set_up(x, call, assembly) || !read_text(x)) return VALUE_NULL;
   x->b = builder_replacing(x->f, id);
@@ -432,6 +439,7 @@ static struct nvm_value expand(struct expander *x, struct nvm_inst_id id) {
 
 enum nvm_status expand_asm_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct expander *x = NULL;
+  struct dominance dominance;
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i) {
       if (function_inst(f, i)->op != OP_CALL ||
@@ -439,9 +447,13 @@ enum nvm_status expand_asm_run(struct nvm_function *f, struct pass_env *env, boo
         continue;
       if (!x) {
         x = arena_alloc(env->arena, sizeof *x);
-        if (!x || !rewrite_init(&x->rewrite, f, env->arena)) return NVM_OUT_OF_MEMORY;
+        if (!x || !rewrite_init(&x->rewrite, f, env->arena) ||
+            !flow_dominance(env->flow, f, &dominance))
+          return NVM_OUT_OF_MEMORY;
         x->f = f;
       }
+      if (!dominance_reachable(&dominance, b))
+        break; /* there, values may be each other's operands */
       struct nvm_value v = expand(x, i);
       if (value_is_none(v)) continue;
       rewrite_set(&x->rewrite, i, v);

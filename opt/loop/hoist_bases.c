@@ -25,7 +25,7 @@
 #include "opt/loop/loop_tools.h"
 #include "opt/passes.h"
 
-enum { MAX_BASES = 8, MAX_VARIANT_TERMS = 2, MAX_DEPTH = 8, MAX_OFFSET = 1 << 20 };
+enum { MAX_BASES = 8, MAX_VARIANT_TERMS = 2, MAX_DEPTH = 8, MAX_OFFSET = 1 << 20 /* bytes */ };
 
 /* A base with invariant terms, computed before the loop. */
 struct base {
@@ -54,7 +54,7 @@ static bool is_invariant_term(const struct hoister *h, const struct scev_term *t
 }
 
 /* Splits the form of an address into the base with invariant terms, and the other terms. False if
- * there is only one of both, or the others are no lone symbols. */
+ * one of the two is empty, or another term is not a single symbol outside loops. */
 static bool split(struct hoister *h, struct scev form, struct scev *base, struct scev *rest) {
   struct scev_term *terms = arena_alloc(h->env->arena, (form.count + 1) * 2 * sizeof *terms);
   if (!terms || form.width == 0 || value_is_none(form.base) || !is_invariant(h, form.base))

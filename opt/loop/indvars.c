@@ -198,8 +198,8 @@ static bool is_only_extended(const struct simplifier *s, struct nvm_value v, str
     struct nvm_inst_id user = s->uses.users[u];
     const struct nvm_inst *i = function_inst(s->f, user);
     if (user.index == phi.index || user.index == next.index) continue;
-    bool same = i->op == extension ||
-                (extension == OP_SEXT && i->op == OP_ZEXT && (i->flags & INST_NNEG));
+    bool same =
+        i->op == extension || (extension == OP_SEXT && i->op == OP_ZEXT && (i->flags & INST_NNEG));
     if (!same || !type_equal(i->type, TYPE_I64)) return false;
   }
   return true;
@@ -221,8 +221,7 @@ static void widen(struct simplifier *s, struct nvm_inst_id phi) {
   const struct nvm_inst *step = step_of(s, phi);
   struct nvm_value narrow = value_of_inst(phi), next = entry(s, phi, true);
   if (!step || step->op != OP_ADD || !type_is_int(t, step->type) ||
-      type_scalar_bits(t, step->type) >= 64 ||
-      value_kind(inst_operand(f, step, 1)) != VALUE_CONST)
+      type_scalar_bits(t, step->type) >= 64 || value_kind(inst_operand(f, step, 1)) != VALUE_CONST)
     return;
   enum op extension = step->flags & INST_NUW ? OP_ZEXT : OP_SEXT;
   struct nvm_inst_id id = value_inst_id(next);
@@ -239,13 +238,12 @@ static void widen(struct simplifier *s, struct nvm_inst_id phi) {
   struct nvm_value by = inst_operand(f, step, 1);
   nvm_u128 bits = 0;
   const_is_int(f->module, by, &bits);
-  by = const_int(f->module, TYPE_I64, extension == OP_ZEXT ? (uint64_t)bits
-                                                : (uint64_t)const_int_signed(f->module, by));
+  by = const_int(f->module, TYPE_I64,
+                 extension == OP_ZEXT ? (uint64_t)bits : (uint64_t)const_int_signed(f->module, by));
   struct builder before = builder_before(f, block_terminator(f, s->loop->preheader)),
                  header = builder_located(builder_at_start(f, s->loop->header), phi),
                  at = builder_located(builder_before(f, id), id);
-  struct nvm_value start =
-      builder_unary(&before, extension, TYPE_I64, entry(s, phi, false));
+  struct nvm_value start = builder_unary(&before, extension, TYPE_I64, entry(s, phi, false));
   struct nvm_value entries[4] = {start, value_of_block(s->loop->preheader), start,
                                  value_of_block(s->loop->latch)};
   struct nvm_value wide = builder_phi(&header, TYPE_I64, entries, 4), sum[2] = {wide, by};

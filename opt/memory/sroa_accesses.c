@@ -200,6 +200,17 @@ static bool is_in_variables(const struct splitter *s, struct nvm_value v, int64_
   return true;
 }
 
+/* Whether after i the memory at an address may be no longer accessible: freed, or being written by
+ * another thread. */
+static bool may_end_access(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (!(op_table[i->op].flags & (OPF_READS | OPF_WRITES))) return false;
+  if (i->op != OP_CALL) return effects_is_fence(i);
+  if (effects_is_pure(f, i) || effects_is_convergent_asm(f, i) || effects_is_lifetime_marker(f, i))
+    return false;
+  return !call_intrinsic(f, i) || effects_is_convergent(f, i) ||
+         (effects_of_call(f, i).others & EFFECT_WRITES);
+}
+
 /* Whether as many bytes at v have been loaded before i in its block, so that another load is
  * possible there. Lowers *align to the alignment of that load. */
 static bool is_loaded_before(const struct splitter *s, struct nvm_value v, uint64_t bytes,
@@ -210,9 +221,7 @@ static bool is_loaded_before(const struct splitter *s, struct nvm_value v, uint6
   for (uint32_t n = 0; n < MAX_SCANNED && !inst_is_none(at); at = function_inst(f, at)->previous) {
     const struct nvm_inst *before = function_inst(f, at);
     if (at.index >= s->old_count) continue; /* inserted by access_both() */
-    if (before->op == OP_CALL && !call_intrinsic(f, before) && !effects_is_pure(f, before) &&
-        !effects_is_convergent_asm(f, before))
-      return false; /* may free it */
+    if (may_end_access(f, before)) return false;
     n++;
     if (before->op != OP_LOAD || !effects_is_plain_access(before) ||
         !value_equal(inst_operand(f, before, 0), v) || sroa_size(s, before->type) < bytes)

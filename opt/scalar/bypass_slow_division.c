@@ -281,6 +281,9 @@ static bool use_remainders(struct nvm_function *f, struct pass_env *env, bool *c
       inst_unlink(f, r->remainder);
       inst_insert_before(f, r->remainder, r->product);
     }
+    for (uint32_t other = k + 1; other < count; other++) /* it may be above their products now */
+      if (readers[other].remainder.index == r->remainder.index)
+        readers[other].remainder = (struct nvm_inst_id){0};
     freeze_operands(f, r->remainder);
     inst_set_operand(f, r->product, 0, inst_operand_at(f, r->remainder, 0));
     inst_set_operand(f, r->product, 1, value_of_inst(r->remainder));

@@ -154,23 +154,25 @@ static struct nvm_inst_id find_hoisted(struct numbering *g, uint32_t seen, const
 
 /* Makes i available: moves an equal instruction, which is linked from `seen`, to a block that
  * dominates both and whose execution implies that one of them is executed. {0}: there is none. Not
- * above a branch of whose arms each computes it: that saves no execution, and takes a register. */
+ * above a branch both of whose arms compute it: that would save no execution, and take a register. */
 static struct nvm_inst_id hoist(struct numbering *g, uint32_t seen, const struct nvm_inst *i) {
   struct nvm_function *f = g->f;
   struct nvm_block to = {0};
   struct nvm_inst_id moved = find_hoisted(g, seen, i, &to);
   if (inst_is_none(moved)) return moved;
   struct nvm_inst *m = function_inst(f, moved);
-  if (f->locations.data[moved.index].index != f->locations.data[i - f->insts.data].index)
-    f->locations.data[moved.index].index = 0; /* docs/locations.md, rule 3 */
+  bool same_location =
+      f->locations.data[moved.index].index == f->locations.data[i - f->insts.data].index;
   inst_unlink(f, moved);
   inst_insert_before(f, moved, block_terminator(f, to));
   for (; seen; seen = g->older[seen]) {
     const struct nvm_inst *s = function_inst(f, (struct nvm_inst_id){seen});
     if (seen == moved.index || !dominance_dominates(&g->dominance, to, s->block)) continue;
     m->flags &= s->flags;
+    same_location &= f->locations.data[seen].index == f->locations.data[moved.index].index;
     rewrite_set(&g->rewrite, (struct nvm_inst_id){seen}, value_of_inst(moved));
   }
+  if (!same_location) f->locations.data[moved.index].index = 0; /* docs/locations.md, rule 3 */
   return moved;
 }
 

@@ -155,7 +155,8 @@ static void decode_eval(struct ir_decoder *d, enum op op, uint16_t flags) {
                      .d = ir_value_result(d),
                      .count = d->i.operand_count};
   bool computes = op_is_binary(op) || op == OP_FCMP || op == OP_FPEXT || op == OP_FPTRUNC;
-  ir.flushes = computes &&
+  /* Conversions between float and bfloat do not flush, as in PTX. */
+  ir.flushes = computes && !type_equal(type_scalar(&d->m->types, d->i.type), TYPE_BFLOAT) &&
                type_equal(type_scalar(&d->m->types, ir_value_operand_type(d, 0)), TYPE_FLOAT) &&
                function_flushes_f32(d->f);
   lane_fn *fn =
@@ -271,7 +272,6 @@ static void set_strength(const struct ir_decoder *d, struct inst *in) {
   in->releases = how.ordering >= ORDER_RELEASE;
 }
 
-/* `pointer`, `value`: operands; -1: the result. */
 /* The bounds of a load's !range. */
 static void decode_range(struct ir_decoder *d, struct ir_op *op) {
   struct nvm_str kind = strtab_find(&d->m->strings, "range", strlen("range"));
@@ -291,6 +291,7 @@ static void decode_range(struct ir_decoder *d, struct ir_op *op) {
   op->bounds = n->count;
 }
 
+/* `pointer`, `value`: operands; -1: the result. */
 static void decode_access(struct ir_decoder *d, inst_run *run, uint32_t pointer, int value) {
   struct ir_op op = {.aux = d->i.aux, .count = d->i.operand_count};
   if (d->i.op == OP_LOAD) decode_range(d, &op);
