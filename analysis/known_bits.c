@@ -217,7 +217,7 @@ static struct known_bits known_phi(const struct nvm_function *f, const struct nv
   return all;
 }
 
-/* The number in an operand of a metadata node; false if it is no number, or has more than 64 bits. */
+/* The number in an operand of a metadata node; false if there is none of at most 64 bits. */
 static bool number_of(const struct nvm_module *m, const struct meta_node *n, uint32_t k,
                       uint64_t *number) {
   nvm_u128 bits;
@@ -238,7 +238,8 @@ static struct known_bits known_load(const struct nvm_function *f, const struct n
   struct nvm_meta range = kind.index ? module_attachment(m, chain, kind) : (struct nvm_meta){0};
   const struct meta_node *n = range.index ? meta_as_node(&m->metadata, range) : NULL;
   uint64_t low, end;
-  if (!n || n->count != 2 || !type_is_int(&m->types, i->type) || !number_of(m, n, 0, &low) || !number_of(m, n, 1, &end) || low >= end)
+  if (!n || n->count != 2 || !type_is_int(&m->types, i->type) || !number_of(m, n, 0, &low) ||
+      !number_of(m, n, 1, &end) || low >= end)
     return r;
   uint64_t most = end - 1, mask = known_bits_mask(r.width);
   for (uint32_t shift = 1; shift < 64; shift *= 2) most |= most >> shift;

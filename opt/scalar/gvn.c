@@ -153,8 +153,9 @@ static struct nvm_inst_id find_hoisted(struct numbering *g, uint32_t seen, const
 }
 
 /* Makes i available: moves an equal instruction, which is linked from `seen`, to a block that
- * dominates both and whose execution implies that one of them is executed. {0}: there is none. Not
- * above a branch both of whose arms compute it: that would save no execution, and take a register. */
+ * dominates both and whose execution implies that one of them is executed. {0}: there is none. An
+ * instruction is not moved above a branch both of whose arms compute it: that would save no
+ * execution, and take a register. */
 static struct nvm_inst_id hoist(struct numbering *g, uint32_t seen, const struct nvm_inst *i) {
   struct nvm_function *f = g->f;
   struct nvm_block to = {0};
