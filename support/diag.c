@@ -108,29 +108,42 @@ static enum diag_severity severity_of(const struct diag_policy *p, enum diag_id 
   return error ? DIAG_ERROR : DIAG_WARNING;
 }
 
-/* Copies of an instruction, of an unrolled loop for example, have the same warnings. */
-static bool is_repeated_warning(const struct diag_sink *s, const struct diag *d) {
-  if (d->severity != DIAG_WARNING || s->list.count == 0) return false;
-  const struct diag *last = &s->list.data[s->list.count - 1];
-  return last->id == d->id && last->range.source == d->range.source &&
-         last->range.begin == d->range.begin && last->range.end == d->range.end &&
-         last->message.length == d->message.length &&
-         memcmp(last->message.bytes, d->message.bytes, d->message.length) == 0;
+static bool is_same(const struct diag *a, const struct diag *b) {
+  return a->id == b->id && a->severity == b->severity && a->range.source == b->range.source &&
+         a->range.begin == b->range.begin && a->range.end == b->range.end &&
+         a->message.length == b->message.length &&
+         memcmp(a->message.bytes, b->message.bytes, b->message.length) == 0;
+}
+
+/* Copies of an instruction, of an unrolled loop or an inlined function, have the same warnings and
+ * errors. Of errors without a place, each says something: its function. */
+static bool is_repeated(const struct diag_sink *s, const struct diag *d) {
+  enum { MAX_COMPARED = 32 };
+  bool is_error = d->severity == DIAG_ERROR && d->range.begin < d->range.end;
+  uint32_t compared = is_error ? MAX_COMPARED : d->severity == DIAG_WARNING;
+  for (uint32_t k = s->list.count; k && compared; k--, compared--)
+    if (is_same(&s->list.data[k - 1], d)) return true;
+  return false;
 }
 
 struct diag *diag_report(struct diag_sink *s, enum diag_id id, struct diag_range range,
                          const struct nvm_text *arguments, uint32_t count) {
   bool refusing = s->error_limit != 0 && s->error_count > s->error_limit, off;
   enum diag_severity severity = severity_of(s->policy, id, &off);
-  if (off || (severity == DIAG_ERROR && !count_error(s))) return NULL;
-  if (refusing) return NULL; /* notes and hints of a dropped error */
+  if (off || (severity == DIAG_NOTE && s->repeated)) return NULL;
+  if (refusing) { /* also notes and hints of a dropped error */
+    s->error_count += severity == DIAG_ERROR;
+    return NULL;
+  }
   struct diag d = {.id = id,
                    .severity = severity,
                    .range = range,
                    .message = render(s->arena, rows[id].message, arguments, count),
                    .function = text_of(""),
                    .hint = text_of("")};
-  return is_repeated_warning(s, &d) ? NULL : store(s, d);
+  s->repeated = is_repeated(s, &d);
+  if (s->repeated || (severity == DIAG_ERROR && !count_error(s))) return NULL;
+  return store(s, d);
 }
 
 void diag_suggest(const struct diag_sink *s, struct diag *d, const struct nearest *n) {

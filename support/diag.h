@@ -53,14 +53,15 @@ struct diag_sink {
   VEC(struct diag) list;
   uint32_t error_count;
   uint32_t error_limit; /* stop storing errors beyond this number; 0: no limit */
+  bool repeated;        /* the last one was dropped, for it was there: so are its notes */
 };
 
 /* An empty sink, which stores diagnostics in `arena`. error_limit 0: no limit. */
 void diag_sink_init(struct diag_sink *s, struct arena *arena, uint32_t error_limit);
 
 /* Reports a diagnostic with the arguments for %0, %1 … of its row. Returns it (to add a hint or
- * function), or NULL if it was not stored: beyond the limit, turned off, or a warning like the one
- * before it at the same place. */
+ * function), or NULL if it was not stored: beyond the limit, turned off, or like one before
+ * it at the same place: a warning like the last diagnostic, an error like one of the last. */
 struct diag *diag_report(struct diag_sink *s, enum diag_id id, struct diag_range range,
                          const struct nvm_text *arguments, uint32_t count);
 
