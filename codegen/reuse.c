@@ -366,7 +366,7 @@ static struct ptx_reg *result_of(const struct reuser *u, const struct ptx_entry 
 }
 
 /* Whether the copy n is not needed any more, since the definition of what only it reads, at most
- * LOOK_BACK entries before, now writes its register. */
+ * LOOK_BACK instructions before, now writes its register. */
 static bool writes_directly(struct reuser *u, uint32_t n) {
   enum { LOOK_BACK = 12 };
   struct ptx_entry *entries = u->pf->entries.data, *e = &entries[n];
@@ -374,7 +374,9 @@ static bool writes_directly(struct reuser *u, uint32_t n) {
       !is_copy(u, e) || facts_of(u, operand_at(u, e, 1)->reg)->reads != 1)
     return false;
   struct ptx_reg to = operand_at(u, e, 0)->reg, from = operand_at(u, e, 1)->reg;
-  for (uint32_t k = n; k-- > 0 && n - k <= LOOK_BACK;) {
+  for (uint32_t k = n, seen = 0; k-- > 0 && seen < LOOK_BACK;) {
+    if (entries[k].kind == PTX_COMMENT || entries[k].kind == PTX_LOC) continue;
+    seen++;
     struct ptx_reg *result = result_of(u, &entries[k], from);
     if (result && is_in(u, operand_at(u, &entries[k], 0), to)) return false;
     if (result) *result = to;

@@ -196,7 +196,7 @@ def check_command(nvmini, folder):
     count += expect("a traced thread that is not launched: exit status 2", nobody.returncode == 2 and
                     "thread 4000 of block 0 is not launched" in nobody.stderr, faults)
     why = run(f"{ROOT}/samples/sum.nvir", "--why", "%new", "-o", "-")
-    count += expect("--why shows the passes that changed a value", "changed by mem2reg (pass 7): %new = add i32 %0, %element" in why.stdout, faults)
+    count += expect("--why shows the passes that changed a value", "changed by mem2reg (pass 8): %new = add i32 %0, %element" in why.stdout, faults)
     nobody = run(f"{ROOT}/samples/sum.nvir", "--why", "nope")
     count += expect("--why of an unknown value: exit status 1", nobody.returncode == 1 and "'%nope'" in nobody.stderr, faults)
     with open(f"{folder}/named.ll", "w", encoding="utf-8") as f:
