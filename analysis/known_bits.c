@@ -217,31 +217,16 @@ static struct known_bits known_phi(const struct nvm_function *f, const struct nv
   return all;
 }
 
-/* The number in an operand of a metadata node; false if there is none of at most 64 bits. */
-static bool number_of(const struct nvm_module *m, const struct meta_node *n, uint32_t k,
-                      uint64_t *number) {
-  nvm_u128 bits;
-  const struct meta_item *item = meta_item(&m->metadata, meta_operand(&m->metadata, n, k));
-  bool is_number =
-      item->kind == META_VALUE && const_is_int(m, item->value, &bits) && bits <= UINT64_MAX;
-  if (is_number) *number = (uint64_t)bits;
-  return is_number;
-}
-
 /* By !range, if that is one interval from a smaller to a larger unsigned number. */
 static struct known_bits known_load(const struct nvm_function *f, const struct nvm_inst *i,
                                     struct known_bits r) {
   const struct nvm_module *m = f->module;
-  uint32_t chain = f->attachments.data[i - f->insts.data];
-  struct nvm_str kind =
-      chain ? strtab_find(&m->strings, "range", strlen("range")) : (struct nvm_str){0};
-  struct nvm_meta range = kind.index ? module_attachment(m, chain, kind) : (struct nvm_meta){0};
-  const struct meta_node *n = range.index ? meta_as_node(&m->metadata, range) : NULL;
-  uint64_t low, end;
-  if (!n || n->count != 2 || !type_is_int(&m->types, i->type) || !number_of(m, n, 0, &low) ||
-      !number_of(m, n, 1, &end) || low >= end)
+  const struct meta_node *n = inst_range(f, i);
+  nvm_u128 low, end;
+  if (!n || n->count != 2 || !meta_is_int(m, meta_operand(&m->metadata, n, 0), &low) ||
+      !meta_is_int(m, meta_operand(&m->metadata, n, 1), &end) || low >= end || end >> 64)
     return r;
-  uint64_t most = end - 1, mask = known_bits_mask(r.width);
+  uint64_t most = (uint64_t)end - 1, mask = known_bits_mask(r.width);
   for (uint32_t shift = 1; shift < 64; shift *= 2) most |= most >> shift;
   r.zero = ~most & mask;
   return r;

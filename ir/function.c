@@ -319,6 +319,15 @@ struct nvm_inst_id block_first_after_phis(const struct nvm_function *f, struct n
   return i;
 }
 
+const struct meta_node *inst_range(const struct nvm_function *f, const struct nvm_inst *i) {
+  const struct nvm_module *m = f->module;
+  uint32_t chain = f->attachments.data[i - f->insts.data];
+  struct nvm_str kind =
+      chain ? strtab_find(&m->strings, "range", strlen("range")) : (struct nvm_str){0};
+  struct nvm_meta range = kind.index ? module_attachment(m, chain, kind) : (struct nvm_meta){0};
+  return range.index && type_is_int(&m->types, i->type) ? meta_as_node(&m->metadata, range) : NULL;
+}
+
 struct nvm_value phi_incoming(const struct nvm_function *f, struct nvm_inst_id phi,
                               struct nvm_block b) {
   const struct nvm_inst *i = function_inst(f, phi);

@@ -1,17 +1,18 @@
 /* loop-deletion: deletes loops without effects, and computes exit values before loops.
  *
  * Purpose:   loops that other passes emptied or that only count; counters that are used after
- *            loops.
- * Algorithm: a loop without effects and with a known trip count terminates. If each value that
- *            leaves it is invariant or affine, the preheader computes it (exit-value replacement:
- *            the trip count instead of the iteration number) and jumps to the exit. In other
- *            loops, exit values that are a number, or an invariant value plus a number, are
- *            replaced. An exit is removed if another one is always taken before it; both trip
- *            counts must be known.
+ *            loops; searches whose result is not used.
+ * Algorithm: a loop without effects ends if its trip count is known, or if it must progress. If all
+ *            its exits go to one block, and each value that leaves it is invariant or, in a loop of
+ *            one exit with a known trip count, affine, the preheader computes these values
+ *            (exit-value replacement: the trip count instead of the iteration number) and jumps to
+ *            the exit. In other loops, exit values that are a number, or an invariant value plus a
+ *            number, are replaced. An exit is removed if another one is always taken before it;
+ *            both trip counts must be known.
  * Requires:  loop-simplify, lcssa.
  * Preserves: nothing of the loop; everything else.
  * Cost:      linear.
- * Omits:     loops that terminate only by mustprogress; costlier exit values of loops that remain.
+ * Omits:     costlier exit values of loops that remain.
  * Tests:     check/opt/loop-deletion. */
 #include "analysis/scev.h"
 #include "ir/build.h"
@@ -24,16 +25,28 @@ struct deleter {
   struct nvm_function *f;
   struct loop_nest nest;
   struct scev_env *scev;
-  bool *kept; /* by loop */
+  bool *kept, *endless; /* by loop */
   uint32_t n;
   const struct loop *loop;
 };
 
-/* Marks loops with effects, or without a known trip count, and the loops around them. */
+/* Marks loops that may be endless, and the loops around them. If a loop must progress, so must the
+ * loops in it: while one of them runs, the outer one does not progress either. */
+static void find_endless(struct deleter *d) {
+  const struct loops *l = &d->nest.loops;
+  for (uint32_t n = l->count; n >= 1; n--) {
+    bool counted = !d->endless[n] && scev_trip_count(d->scev, n).known;
+    d->endless[n] = !counted && !scev_must_end(d->scev, n);
+    d->endless[l->data[n].parent] |= d->endless[n];
+  }
+}
+
+/* Marks loops with effects and endless ones, and the loops around them. */
 static bool find_kept(struct deleter *d, struct arena *arena) {
   const struct loops *l = &d->nest.loops;
   d->kept = arena_alloc(arena, (l->count + 1) * sizeof *d->kept);
-  if (!d->kept) return false;
+  d->endless = arena_alloc(arena, (l->count + 1) * sizeof *d->endless);
+  if (!d->kept || !d->endless) return false;
   for (uint32_t k = 0; k < l->data[0].block_count; k++)
     FOR_EACH_INST (d->f, l->blocks[k], i) {
       const struct nvm_inst *inst = function_inst(d->f, i);
@@ -42,9 +55,10 @@ static bool find_kept(struct deleter *d, struct arena *arena) {
       if (op_is_terminator((enum op)inst->op) || inst->op == OP_DBG_RECORD) continue;
       *kept |= effects_must_stay(d->f, inst) || effects_is_convergent(d->f, inst);
     }
+  find_endless(d);
   for (uint32_t n = l->count; n >= 1; n--) {
-    d->kept[n] = d->kept[n] || !scev_trip_count(d->scev, n).known;
     d->kept[l->data[n].parent] |= d->kept[n];
+    d->kept[n] |= d->endless[n];
   }
   return true;
 }
@@ -56,17 +70,38 @@ static bool is_computable(struct deleter *d, struct nvm_value v, int64_t *step) 
          scev_step(d->scev, form, d->n, step);
 }
 
-static bool is_deletable(struct deleter *d) {
-  const struct loop *l = d->loop;
+/* The value that a phi of the exit has for all edges from the loop; VALUE_NULL if they differ, or
+ * if there are other edges. */
+static struct nvm_value leaving_value(struct deleter *d, struct nvm_inst_id i) {
+  const struct nvm_inst *phi = function_inst(d->f, i);
+  struct nvm_value v = inst_operand(d->f, phi, 0);
+  for (uint32_t k = 0; k < phi->operand_count; k += 2) {
+    struct nvm_block from = value_block(inst_operand(d->f, phi, k + 1));
+    if (!loops_contains(&d->nest.loops, d->n, from) || !value_equal(v, inst_operand(d->f, phi, k)))
+      return VALUE_NULL;
+  }
+  return v;
+}
+
+/* Whether the iterations can be counted before the loop. */
+static bool is_countable(struct deleter *d) {
   struct trip_count c = scev_trip_count(d->scev, d->n);
+  return c.known && !(c.divisor & (c.divisor - 1)) && !block_is_none(d->loop->exiting);
+}
+
+/* Whether the loop can be deleted; *counts: a value is left that depends on the trip count. */
+static bool is_deletable(struct deleter *d, bool *counts) {
+  const struct loop *l = d->loop;
   int64_t step;
-  if (d->kept[d->n] || (c.divisor & (c.divisor - 1)) || block_is_none(l->exit)) return false;
-  if (!loop_is_closed(&d->nest, d->f, d->n)) return false;
+  *counts = false;
+  if (d->kept[d->n] || block_is_none(l->exit) || !loop_is_closed(&d->nest, d->f, d->n))
+    return false;
   FOR_EACH_PHI (d->f, l->exit, i) {
-    struct nvm_value v = phi_incoming(d->f, i, l->exiting);
-    if (value_is_none(v) || function_inst(d->f, i)->operand_count != 2) return false;
-    if (!loops_is_invariant(&d->nest.loops, d->f, d->n, v) && !is_computable(d, v, &step))
-      return false;
+    struct nvm_value v = leaving_value(d, i);
+    if (value_is_none(v)) return false;
+    if (loops_is_invariant(&d->nest.loops, d->f, d->n, v)) continue;
+    if (!is_countable(d) || !is_computable(d, v, &step)) return false;
+    *counts = true;
   }
   return true;
 }
@@ -94,14 +129,15 @@ static struct nvm_value last_value(struct deleter *d, struct nvm_value v, struct
 
 /* Redirects the preheader to the exit. False if a value cannot be computed; then only dead code
  * was added. */
-static bool delete_loop(struct deleter *d) {
+static bool delete_loop(struct deleter *d, bool counts) {
   struct nvm_function *f = d->f;
   struct nvm_block pre = d->loop->preheader, exit = d->loop->exit;
   struct nvm_inst_id at = block_terminator(f, pre);
-  struct nvm_value taken = scev_expand_trip_count(d->scev, f, d->n, at);
-  if (value_is_none(taken)) return false;
+  struct nvm_value taken =
+      counts ? scev_expand_trip_count(d->scev, f, d->n, at) : VALUE_NULL;
+  if (counts && value_is_none(taken)) return false;
   FOR_EACH_PHI (f, exit, i) {
-    struct nvm_value v = last_value(d, phi_incoming(f, i, d->loop->exiting), taken, at);
+    struct nvm_value v = last_value(d, inst_operand(f, function_inst(f, i), 0), taken, at);
     if (value_is_none(v) || !phi_add(f, i, v, pre)) {
       cfg_remove_phi_edges(f, exit, pre, 0);
       return false;
@@ -172,13 +208,14 @@ enum nvm_status loop_deletion_run(struct nvm_function *f, struct pass_env *env, 
   for (uint32_t n = 1; n <= d.nest.loops.count; n++) { /* outer loops first */
     d.n = n;
     d.loop = &d.nest.loops.data[n];
-    if (!is_deletable(&d)) {
+    bool counts;
+    if (!is_deletable(&d, &counts)) {
       replace_exit_values(&d, changed);
       remove_dead_exits(&d, changed);
       continue;
     }
     *changed = true;
-    if (!delete_loop(&d)) continue;
+    if (!delete_loop(&d, counts)) continue;
     deleted++;
     n = d.loop->end - 1;
   }

@@ -56,6 +56,12 @@ static double scalar_float(const struct instance *c, uint64_t index) {
   return c->filling == 0 ? 0.5 : c->filling == 1 ? 1.5 + (double)index : 3;
 }
 
+static bool is_bool(const struct instance *c, struct nvm_type type, uint32_t member) {
+  for (uint32_t k = 0; k < c->bools.count; k++)
+    if (type_equal(c->bools.data[k].type, type) && c->bools.data[k].member == member) return true;
+  return false;
+}
+
 static uint64_t buffer_of(struct instance *c, struct nvm_type element, int depth);
 
 /* Writes a value of the type. `is_scalar`: as an argument is, else as an element of a buffer. */
@@ -66,9 +72,11 @@ static void fill(struct instance *c, struct nvm_type type, uint64_t index, bool 
   const struct type_info *info = type_info(t, type);
   enum type_kind kind = (enum type_kind)info->kind;
   if (kind == TY_STRUCT) {
-    for (uint32_t i = 0; i < info->count; i++)
-      fill(c, type_member(t, type, i), is_scalar ? index + i : index, is_scalar,
-           at + layout_member_offset(l, t, type, i), depth + 1);
+    for (uint32_t i = 0; i < info->count; i++) {
+      uint8_t *member = at + layout_member_offset(l, t, type, i);
+      fill(c, type_member(t, type, i), is_scalar ? index + i : index, is_scalar, member, depth + 1);
+      if (is_bool(c, type, i)) *member &= 1;
+    }
   } else if (kind == TY_VECTOR && type_scalar_bits(t, info->element) % 8 != 0) { /* packed bits */
     put(at, 0x5, layout_store_size(l, t, type));
   } else if (kind == TY_ARRAY || kind == TY_VECTOR) {
@@ -110,6 +118,43 @@ static uint64_t buffer_of(struct instance *c, struct nvm_type element, int depth
     break;
   }
   return addresses[number];
+}
+
+/* --- what is read as a bool --------------------------------------------------------------------
+ */
+
+/* Whether a byte is loaded whose !range is 0 to 1. */
+static bool loads_bool(const struct nvm_function *f, const struct nvm_inst *in) {
+  const struct nvm_module *m = f->module;
+  const struct meta_node *n = in->op == OP_LOAD ? inst_range(f, in) : NULL;
+  nvm_u128 end;
+  return n && n->count == 2 && type_equal(in->type, TYPE_I8) &&
+         meta_is_int(m, meta_operand(&m->metadata, n, 1), &end) && end == 2;
+}
+
+/* Notes the member of a structure that is loaded. */
+static void note_bool(struct instance *c, const struct nvm_function *f, const struct nvm_inst *in) {
+  struct nvm_value pointer = inst_operand(f, in, 0);
+  if (value_kind(pointer) != VALUE_INST) return;
+  const struct nvm_inst *gep = &f->insts.data[value_index(pointer)];
+  struct nvm_type type = {gep->aux};
+  nvm_u128 member;
+  if (gep->op != OP_GEP || gep->operand_count != 3 ||
+      type_kind(&c->m->types, type) != TY_STRUCT ||
+      !const_is_int(c->m, inst_operand(f, gep, 2), &member))
+    return;
+  struct bool_place place = {type, (uint32_t)member};
+  if (!is_bool(c, type, place.member)) VEC_PUSH(&c->arena, &c->bools, place);
+}
+
+static void find_bools(struct instance *c) {
+  for (uint32_t k = 1; k < c->m->functions.count; k++) {
+    const struct nvm_function *f = c->m->functions.data[k];
+    for (uint32_t i = 1; i < f->insts.count; i++) {
+      const struct nvm_inst *in = &f->insts.data[i];
+      if (!block_is_none(in->block) && loads_bool(f, in)) note_bool(c, f, in);
+    }
+  }
 }
 
 /* --- what pointers point to --------------------------------------------------------------------
@@ -164,7 +209,8 @@ static void find_pointees(const struct nvm_module *m, const struct nvm_function 
                                                          : 0;
     if (in->op == OP_CALL) find_in_call(m, f, in, &t, pointees, arena, depth);
     if (!tag || tag > MAX_ARGUMENTS) continue;
-    struct nvm_type type = in->op == OP_GEP    ? (struct nvm_type){in->aux}
+    struct nvm_type type = loads_bool(f, in)   ? TYPE_I1
+                           : in->op == OP_GEP  ? (struct nvm_type){in->aux}
                            : in->op == OP_LOAD ? in->type
                                                : value_type(f, inst_operand(f, in, 0));
     hint(m, type, &pointees[tag - 1]);
@@ -231,6 +277,7 @@ bool make_instance(struct instance *c, struct nvm_module *m, const struct nvm_fu
   arena_init(&c->arena, nvm_default_allocator);
   c->argument_count = function_arg_count(f);
   if (c->argument_count > MAX_ARGUMENTS) return false;
+  find_bools(c);
   struct nvm_type pointees[MAX_ARGUMENTS] = {0};
   find_pointees(m, f, pointees, &c->arena, 0);
   for (uint32_t i = 0; i < c->argument_count; i++) make_argument(c, i, pointees[i]);

@@ -1,5 +1,6 @@
 /* Made-up arguments for a kernel: what a pointer points to is taken from how the kernel and the
- * functions it calls use it; structures are filled member by member. */
+ * functions it calls use it; structures are filled member by member, those that are read as bools
+ * with 0 and 1. */
 #ifndef NVM_PEERS_KERNEL_ARGUMENTS_H
 #define NVM_PEERS_KERNEL_ARGUMENTS_H
 
@@ -22,6 +23,12 @@ struct variable {
   uint64_t size;
 };
 
+/* A member that is read as a bool. */
+struct bool_place {
+  struct nvm_type type;
+  uint32_t member;
+};
+
 /* A kernel with arguments. */
 struct instance {
   struct nvm_module *m;
@@ -35,6 +42,7 @@ struct instance {
   uint64_t sizes[MAX_ARGUMENTS];
   uint32_t argument_count;
   VEC(struct variable) variables;
+  VEC(struct bool_place) bools;
 };
 
 /* The address of each buffer in any machine that allocates them first. */

@@ -274,19 +274,11 @@ static void set_strength(const struct ir_decoder *d, struct inst *in) {
 
 /* The bounds of a load's !range. */
 static void decode_range(struct ir_decoder *d, struct ir_op *op) {
-  struct nvm_str kind = strtab_find(&d->m->strings, "range", strlen("range"));
-  uint32_t chain = d->f->attachments.data[d->id.index];
-  struct nvm_meta range =
-      kind.index && chain ? module_attachment(d->m, chain, kind) : (struct nvm_meta){0};
-  const struct meta_node *n = range.index ? meta_as_node(&d->m->metadata, range) : NULL;
-  nvm_u128 *bounds = n && type_is_int(&d->m->types, d->i.type)
-                         ? decoder_alloc(&d->d, (n->count + 1) * sizeof *bounds)
-                         : NULL;
-  for (uint32_t k = 0; bounds && k < n->count; k++) {
-    const struct meta_item *item = meta_item(&d->m->metadata, meta_operand(&d->m->metadata, n, k));
-    if (item->kind != META_VALUE || !const_is_int(d->m, item->value, &bounds[k])) return;
-  }
+  const struct meta_node *n = inst_range(d->f, &d->f->insts.data[d->id.index]);
+  nvm_u128 *bounds = n ? decoder_alloc(&d->d, n->count * sizeof *bounds) : NULL;
   if (!bounds) return;
+  for (uint32_t k = 0; k < n->count; k++)
+    if (!meta_is_int(d->m, meta_operand(&d->m->metadata, n, k), &bounds[k])) return;
   op->cases = bounds;
   op->bounds = n->count;
 }
