@@ -149,7 +149,7 @@ class Session:
 
     def kernels(self, seed):
         text = gen_kernels.generate(seed, diff.PER_MODULE, 25, [], seed % 2 == 1)
-        ways = diff.all_ways(seed, diff.LEVELS, True)
+        ways = diff.all_ways(seed, diff.LEVELS, True, cpu_names=diff.cpus(text))
         self.program(f"kernels-{seed}.nvir", text, ways[seed % 3::3] + [["-Oz", "--passes=" + shuffled_passes(self, seed)]])
 
     def loops(self, seed):

@@ -5,8 +5,8 @@
             [--host N] [--no-reduce] [--no-swarm]
 
 The IR as written is what the others are held against: the IR after each level's passes, and the PTX of
-each level for sm_75, sm_90a and sm_100a, some under a random schedule; every 20th module is also
-executed after each pass. The levels are those that `nvmini passes` knows. A module holds ten kernels,
+each level for sm_75 (sm_90 for modules whose inline assembly needs it), sm_90a and sm_100a, some under a random schedule; every
+20th module is also executed after each pass. The levels are those that `nvmini passes` knows. A module holds ten kernels,
 so that a start of the command is shared by ten; the seed of a module is S, S+1, …. Modules of odd seeds are made of
 a random subset of the generator's features (swarm.py).
 With --rotate each level is executed once, as IR or for one of the CPUs in turn with the seed: for large counts.
@@ -64,13 +64,18 @@ def execute(nvmini, path, ways):
     return results
 
 
-def all_ways(seed, known_levels, rotate, count=0):
+def cpus(text):
+    """CPUS, but for the first one if it does not have the instructions of the inline assembly."""
+    return (["sm_90"] if gen_kernels.NEWER in text else CPUS[:1]) + CPUS[1:]
+
+
+def all_ways(seed, known_levels, rotate, count=0, cpu_names=CPUS):
     ways = []
     chosen = [(seed + k) % len(known_levels) for k in range(count)] if count else range(len(known_levels))
     for k in chosen:
         level = known_levels[k]
         here = [["--from", "ir", level]] if level != "-O0" else []
-        for j, cpu in enumerate(CPUS):
+        for j, cpu in enumerate(cpu_names):
             schedule = ["--schedule", f"random:{seed}"] if (seed + k + j) % 4 == 0 else []
             here.append([level, "--cpu", cpu, *schedule])
         ways += [here[(seed // len(known_levels) + k) % len(here)]] if rotate else here
@@ -105,7 +110,7 @@ def compare(nvmini, seed, options, known_levels, folder):
             continue
         if kernel == "" or not output[:1].isdigit() and output[:1] != "-":
             found.append((kernel, ["--from", "ir"], "a kernel without findings", output))
-    for way in loop_ways(seed) if options.serial else all_ways(seed, known_levels, options.rotate, options.levels):
+    for way in loop_ways(seed) if options.serial else all_ways(seed, known_levels, options.rotate, options.levels, cpus(text)):
         here = execute(nvmini, path, way)
         executions += len(here)
         for kernel in sorted(set(right) | set(here)):

@@ -15,16 +15,20 @@ its header. How each promise is kept:
               others read between two barriers; atomics are commutative, one operation a place, and
               their results unused
   uniform     barriers and warp operations stand only where all threads of the block come together
+Inline assembly is written by gen_assembly.py; blocks that are not executed, and loads before barriers, by gen_hazards.py.
 """
 import argparse
 import random
 
+from gen_assembly import Assembly
+from gen_hazards import Hazards
 from gen_idioms import Idioms
 from swarm import Swarm
 
 INTS = ["i1", "i3", "i7", "i8", "i13", "i16", "i24", "i31", "i32", "i33", "i48", "i63", "i64", "i65", "i100", "i128"]
 COMMON_INTS = ["i32", "i32", "i32", "i64", "i16", "i8"]
 FLOATS = ["float", "float", "double", "half", "bfloat"]
+NEWER = "; inline assembly: sm_90 and later"  # a line of such modules
 WORDS = 64     # i32 words of a thread's slice of the output
 ATOMS = 8      # words behind all slices
 IN_WORDS = 256
@@ -62,8 +66,9 @@ def memory_bytes(t):
     return n
 
 
-class Function(Idioms):
+class Function(Idioms, Assembly, Hazards):
     """The body of one function while it is written."""
+    words = WORDS
 
     def __init__(self, module, name, kernel):
         self.m, self.r, self.name, self.kernel = module, module.r, name, kernel
@@ -636,6 +641,7 @@ class Function(Idioms):
         starts = [self.value(t) for t in reductions]
         top = self.block
         self.emit(f"br label %head{k}")
+        dead = self.dead_blocks(f"head{k}") if r.random() < 0.06 else []
         self.label(f"head{k}")
         at = len(self.lines)
         i = f"%i{k}"
@@ -684,9 +690,9 @@ class Function(Idioms):
             self.emit(f"{c} = icmp ult {it} {j}, {limit}")
             exits.append((self.block, nexts))
             self.emit(f"br i1 {c}, label %head{k}, label %exit{k}")
-        heads = [f"  {i} = phi {it} [ {first}, %{top} ], [ {j}, %{latch} ]"]
+        heads = [f"  {i} = phi {it} [ {first}, %{top} ], [ {j}, %{latch} ]" + self.dead_entries(dead, it)]
         for t, p, s, n in zip(reductions, phis, starts, nexts):
-            heads.append(f"  {p} = phi {t} [ {s}, %{top} ], [ {n}, %{latch} ]")
+            heads.append(f"  {p} = phi {t} [ {s}, %{top} ], [ {n}, %{latch} ]" + self.dead_entries(dead, t))
         self.lines[at:at] = heads
         self.pool, self.arrays = outer, arrays
         self.label(f"exit{k}")
@@ -713,13 +719,14 @@ class Function(Idioms):
     def statement(self):
         r, m = self.r, self.m
         weights = {"arithmetic": 14, "vector_op": 2, "aggregate_op": 1, "use_array": 2, "table": 1, "branch": 2, "switch": 0.7,
-                   "loop": 1.5, "call": 1.5, "idiom": 3, "block_copy": 0.4, "indirect_call": 0.3}
+                   "loop": 1.5, "call": 1.5, "idiom": 3, "block_copy": 0.4, "indirect_call": 0.3, "inline_assembly": 1.5,
+                   "unreachable_cycle": 0.4}
         if self.kernel:
             weights.update(read_input=3, own_slice=1, atomic=0.5)
             if self.uniform:
-                weights.update(shared_exchange=0.7, warp_op=1)
+                weights.update(shared_exchange=0.7, warp_op=1, choice_across_barrier=0.5)
         for f, names in {"loops": ["loop", "branch"], "memory": ["use_array", "read_input", "own_slice", "table", "block_copy",
-                                                                   "shared_exchange", "atomic"],
+                                                                   "shared_exchange", "atomic", "choice_across_barrier"],
                          "vectors": ["vector_op"], "warp": ["warp_op", "shared_exchange"]}.items():
             if f in m.favour:
                 for n in names:
@@ -777,6 +784,7 @@ class Module:
         self.count, self.size, self.favour = count, size, favour
         self.declarations, self.globals, self.bodies, self.nodes = [], [], [], []
         self.helpers, self.tables, self.shared_names, self.chosen_between = [], [], {}, False
+        self.newer = self.r.random() < 0.3  # assembly for sm_90 and later
         self.block_log2 = self.r.choice([5, 5, 6])
         self.grid = self.r.choice([1, 2])
 
@@ -907,7 +915,7 @@ end:
         seed = self.r.randrange(1 << 30)
         head = [f"; nvmini-run: --kernel * --grid {self.grid} --block {1 << self.block_log2} --arg buf:i32:{IN_WORDS}:random:{seed} "
                 f"--arg buf:i32:{words}:zero --arg i32:{n} --print 1",
-                'target triple = "nvptx64-nvidia-cuda"', ""]
+                *([NEWER] if self.newer else []), 'target triple = "nvptx64-nvidia-cuda"', ""]
         return "\n".join(head + self.globals + [""] + self.declarations + [""] + self.bodies +
                          [f"!{k} = {text}" for k, text in enumerate(self.nodes)]) + "\n"
 
