@@ -27,7 +27,8 @@ static const struct {
     {"exit", mutate_exit, 2},           {"switch", mutate_switch, 3},
     {"intrinsic", mutate_intrinsic, 5}, {"atomic", mutate_atomic, 2},
     {"call", mutate_call, 3},           {"splice", mutate_splice, 5},
-    {"rule", mutate_rule, 1},
+    {"assembly", mutate_assembly, 5},   {"cycle", mutate_cycle, 3},
+    {"reload", mutate_reload, 3},       {"rule", mutate_rule, 1},
 };
 enum { COUNT = sizeof mutations / sizeof *mutations, RULE = COUNT - 1 };
 

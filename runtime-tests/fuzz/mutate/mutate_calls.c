@@ -158,6 +158,49 @@ bool mutate_call(struct mutator *m) {
   return true;
 }
 
+static bool is_number_load(const struct nvm_function *f, const struct nvm_inst *i) {
+  const struct type_table *t = &f->module->types;
+  return i->op == OP_LOAD && (type_is_int(t, i->type) || type_is_float(t, i->type));
+}
+
+/* A pointer of that type that is available; VALUE_NULL: none. */
+static struct nvm_value pick_pointer(struct mutator *m, struct nvm_type type,
+                                     struct nvm_inst_id at) {
+  struct nvm_value v = pick_any(m, type_is_ptr, at);
+  bool fits = !value_is_none(v) && type_equal(value_type(m->f, v), type);
+  return fits ? v : pick_value(m, type, at);
+}
+
+/* Between a load and the choice of its value or of its address, through which it is loaded again:
+ * a barrier or a fence, and at times a store. */
+bool mutate_reload(struct mutator *m) {
+  static const enum intrinsic_id syncs[] = {INTRINSIC_nvvm_barrier0, INTRINSIC_nvvm_barrier0,
+                                            INTRINSIC_nvvm_membar_cta, INTRINSIC_nvvm_membar_gl};
+  struct nvm_inst_id load = pick_inst(m, is_number_load);
+  struct nvm_inst_id at = load.index ? function_inst(m->f, load)->next : load;
+  if (!at.index || !inst_is_place(m->f, function_inst(m->f, at))) return false;
+  struct nvm_inst old = *function_inst(m->f, load);
+  struct nvm_value p = inst_operand(m->f, &old, 0), v = value_of_inst(load);
+  struct nvm_value limit = pick_value(m, old.type, at), given = pick_value(m, TYPE_I1, at);
+  struct nvm_value other = pick_pointer(m, value_type(m->f, p), at), compared[] = {v, limit};
+  struct builder b = builder_replacing(m->f, at);
+  bool is_float = type_is_float(&m->m->types, old.type), early = once_in(m, 2);
+  struct nvm_value c = given, which = VALUE_NULL;
+  if (!once_in(m, 3))
+    c = builder_add(&b, is_float ? OP_FCMP : OP_ICMP, 0, TYPE_I1, compared, 2,
+                    is_float ? (uint32_t)FCMP_OLT : (uint32_t)ICMP_SLT);
+  if (early) which = builder_select(&b, c, p, other);
+  (void)builder_intrinsic(&b, syncs[below(m, 4)], 0, TYPE_VOID, NULL, 0);
+  if (once_in(m, 3)) (void)builder_store(&b, limit, p, old.aux);
+  if (!early) which = builder_select(&b, c, p, other);
+  struct nvm_value again = builder_load(&b, old.type, which, old.aux);
+  if (value_is_none(again)) return false;
+  use_value(m, again, at);
+  struct nvm_value chosen = builder_select(&b, c, v, once_in(m, 2) ? again : limit);
+  if (!value_is_none(chosen)) use_value(m, chosen, at);
+  return true;
+}
+
 /* ---- Blocks ---- */
 
 /* The operand of a copy: the copy of an operand that was copied, a constant, or another value. */

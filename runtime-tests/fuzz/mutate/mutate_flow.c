@@ -157,6 +157,100 @@ bool mutate_exit(struct mutator *m) {
   return true;
 }
 
+/* ---- Blocks without a path from the entry ---- */
+
+enum { MAX_DEAD = 3, DEAD_VALUES = 3 * MAX_DEAD };
+
+struct dead {
+  struct nvm_type type;
+  struct nvm_block blocks[MAX_DEAD], rest;
+  struct nvm_value values[DEAD_VALUES], conditions[MAX_DEAD];
+  uint32_t count, value_count;
+  bool leaves[MAX_DEAD]; /* to `rest` */
+};
+
+static void hold_dead(struct dead *d, struct nvm_value v) {
+  if (value_kind(v) == VALUE_INST && !value_is_none(v)) d->values[d->value_count++] = v;
+}
+
+/* Definitions of block k: a phi, two operations, a condition; at times a store or assembly. */
+static void fill_dead(struct mutator *m, struct dead *d, uint32_t k, struct nvm_value live,
+                      struct nvm_value pointer) {
+  bool is_float = type_is_float(&m->m->types, d->type);
+  struct builder b = builder_at_end(m->f, d->blocks[k]);
+  struct nvm_value entries[] = {live, value_of_block(d->blocks[(k + d->count - 1) % d->count])};
+  struct nvm_value x = builder_phi(&b, d->type, entries, 2), xy[] = {x, live};
+  hold_dead(d, x);
+  for (int n = 0; n < 2; n++) {
+    enum op op = is_float ? OP_FADD : once_in(m, 2) ? OP_MUL : OP_ADD;
+    xy[0] = value_of_inst(builder_insert(&b, op, 0, d->type, xy, 2, 0));
+    hold_dead(d, xy[0]);
+  }
+  d->conditions[k] = builder_add(&b, is_float ? OP_FCMP : OP_ICMP, 0, TYPE_I1, xy, 2,
+                                 is_float ? (uint32_t)FCMP_OLT : (uint32_t)ICMP_SLT);
+  if (once_in(m, 3) && !value_is_none(pointer))
+    (void)builder_store(&b, xy[0], pointer,
+                        memory_access_pack((struct memory_access){.align_log2 = 1}));
+  if (once_in(m, 3) && type_equal(d->type, TYPE_I32))
+    (void)build_assembly(m, b, once_in(m, 2) ? "mov.b32 $0, $1;" : "add.u32 $0, $1, 1;", "=r,r",
+                         once_in(m, 2), TYPE_I32, &xy[0], 1);
+}
+
+/* Operands of the definitions become others of them, also later ones and themselves. */
+static void cross_dead(struct mutator *m, struct dead *d) {
+  for (uint32_t n = 0; n < d->value_count; n++) {
+    const struct nvm_inst *i = value_inst(m->f, d->values[n]);
+    uint32_t k = i->op == OP_PHI ? 0 : (uint32_t)below(m, 2);
+    if (!once_in(m, 3))
+      inst_set_operand(m->f, value_inst_id(d->values[n]), k, d->values[below(m, d->value_count)]);
+  }
+}
+
+/* Each block branches to the next one, and the first ones in a circle, or to `rest`. */
+static void end_dead(struct mutator *m, struct dead *d) {
+  for (uint32_t k = 0; k < d->count; k++) {
+    struct builder b = builder_at_end(m->f, d->blocks[k]);
+    struct nvm_block next = d->blocks[(k + 1) % d->count];
+    d->leaves[k] = once_in(m, 2) && !value_is_none(d->conditions[k]);
+    if (d->leaves[k]) (void)builder_condbranch(&b, d->conditions[k], next, d->rest);
+    else (void)builder_branch(&b, next);
+  }
+}
+
+/* Blocks that are not executed, in a cycle, some of which branch to code that is. */
+bool mutate_cycle(struct mutator *m) {
+  struct nvm_inst_id at = pick_inst(m, inst_is_place);
+  if (!at.index) return false;
+  struct dead d = {.type = once_in(m, 2) ? TYPE_I32 : type_scalar(&m->m->types, pick_type(m)),
+                   .count = 1 + (uint32_t)below(m, MAX_DEAD)};
+  struct nvm_value live = pick_value(m, d.type, at), pointer = pick_any(m, type_is_ptr, at);
+  struct nvm_block before = function_inst(m->f, at)->block;
+  d.rest = split_before(m, at);
+  if (!d.rest.index || value_is_none(live)) return false;
+  struct builder b = builder_at_end(m->f, before);
+  (void)builder_branch(&b, d.rest);
+  for (uint32_t k = 0; k < d.count; k++) {
+    d.blocks[k] = function_add_block(m->f, (struct nvm_str){0});
+    if (!d.blocks[k].index) return false;
+    function_move_block(m->f, d.blocks[k], d.rest);
+  }
+  for (uint32_t k = 0; k < d.count; k++) fill_dead(m, &d, k, live, pointer);
+  cross_dead(m, &d);
+  end_dead(m, &d);
+  struct nvm_value entries[2 + 2 * MAX_DEAD] = {live, value_of_block(before)};
+  uint32_t count = 2;
+  for (uint32_t k = 0; k < d.count && d.value_count > 0; k++) {
+    if (!d.leaves[k]) continue;
+    entries[count++] = d.values[below(m, d.value_count)];
+    entries[count++] = value_of_block(d.blocks[k]);
+  }
+  b = builder_at_start(m->f, d.rest);
+  struct nvm_value phi = builder_phi(&b, d.type, entries, count);
+  if (value_is_none(phi)) return false;
+  use_value(m, phi, at);
+  return true;
+}
+
 /* A switch over an integer with an arm for each of a few cases, whose constants meet in a phi. */
 bool mutate_switch(struct mutator *m) {
   enum { MAX_CASES = 5 };

@@ -61,11 +61,18 @@ void replace_uses(struct mutator *m, struct nvm_inst_id i, struct nvm_value v);
 mutation mutate_operand, mutate_opcode, mutate_flags, mutate_access, mutate_insert, mutate_remove,
     mutate_move, mutate_width, mutate_lanes, mutate_hints, mutate_rule;
 /* mutate_flow.c */
-mutation mutate_branch, mutate_loop, mutate_exit, mutate_switch;
+mutation mutate_branch, mutate_loop, mutate_exit, mutate_switch, mutate_cycle;
 /* mutate_calls.c */
-mutation mutate_intrinsic, mutate_atomic, mutate_call, mutate_splice;
+mutation mutate_intrinsic, mutate_atomic, mutate_call, mutate_splice, mutate_reload;
 /* Copies the instructions of a block of `from` before an instruction of f, with operands that are
  * available there. */
 bool splice_block(struct mutator *m, const struct nvm_function *from);
+/* mutate_assembly.c */
+mutation mutate_assembly;
+/* A call of inline assembly with at most 8 arguments; VALUE_NULL if one of them is, or when out of
+ * memory. */
+struct nvm_value build_assembly(struct mutator *m, struct builder b, const char *text,
+                                const char *constraints, bool has_effect, struct nvm_type result,
+                                const struct nvm_value *arguments, uint32_t count);
 
 #endif
