@@ -5,8 +5,9 @@
  *
  * No case are kernels whose result LLVM's reference leaves open: freeze, undef, fast-math flags,
  * signs and payloads of NaNs, addresses that are stored or used as numbers, clocks, the lanes that
- * happen to be active, module-level assembly, which can be text that is not PTX; nor are atomic
- * accesses with less than their natural alignment. */
+ * happen to be active, inline assembly but the texts of mutate/assembly.def whose results PTX
+ * determines, module-level assembly, which can be text that is not PTX; nor are atomic accesses
+ * with less than their natural alignment. */
 #include "api/module.h"
 #include "ir/intrinsic.h"
 #include "options_line.h"
@@ -49,6 +50,24 @@ static bool is_foreign_lifetime(const struct nvm_function *f, const struct nvm_i
          !value_inst_of(f, inst_operand(f, in, count - 1), OP_ALLOCA);
 }
 
+/* Whether v is inline assembly of a row whose results are determined. */
+static bool is_determined_assembly(const struct nvm_module *m, struct nvm_value v) {
+  static const struct {
+    const char *text, *constraints;
+    bool determined;
+  } rows[] = {
+#define ASSEMBLY(text, constraints, types, determined) {text, constraints, determined},
+#include "mutate/assembly.def"
+  };
+  if (value_kind(v) != VALUE_CONST) return false;
+  const struct constant_info *c = constant_info(&m->constants, v);
+  for (size_t k = 0; c->kind == CONST_ASM && k < sizeof rows / sizeof *rows; k++)
+    if (text_is(module_text(m, c->str), rows[k].text) &&
+        text_is(module_text(m, c->str2), rows[k].constraints))
+      return rows[k].determined;
+  return false;
+}
+
 /* Calls whose result or effect is not determined, or whose result is an address. */
 static bool is_open_call(const struct nvm_module *m, const struct nvm_function *f,
                          const struct nvm_inst *in) {
@@ -58,7 +77,7 @@ static bool is_open_call(const struct nvm_module *m, const struct nvm_function *
       "ex2",        "lg2",       "is.shared",  "is.local", "is.global", "nanosleep",  "mapa",
       "ptr.gen.to", "malloc",    "lanemask",   "copysign"}; /* the sign may be that of a NaN */
   const struct nvm_function *g = call_function(f, in);
-  if (g == NULL) return true; /* inline assembly, indirect calls */
+  if (g == NULL) return !is_determined_assembly(m, call_callee(f, in)); /* or an indirect call */
   struct nvm_text name = module_text(m, g->symbol.name);
   if (is_foreign_lifetime(f, in, name)) return true;
   if (text_has(name, "llvm.nvvm.") && text_has(name, "approx")) return false;
