@@ -5,8 +5,8 @@
             [--host N] [--no-reduce] [--no-swarm]
 
 The IR as written is what the others are held against: the IR after each level's passes, and the PTX of
-each level for sm_75 (sm_90 for modules whose inline assembly needs it), sm_90a and sm_100a, some under a random schedule; every
-20th module is also executed after each pass. The levels are those that `nvmini passes` knows. A module holds ten kernels,
+each level for sm_75 (sm_90 for modules whose inline assembly needs it), sm_90a and sm_100a, some under a random schedule; the IR
+after six random passes, which get what the first passes of each level remove; every 20th module is also executed after each pass. The levels are those that `nvmini passes` knows. A module holds ten kernels,
 so that a start of the command is shared by ten; the seed of a module is S, S+1, …. Modules of odd seeds are made of
 a random subset of the generator's features (swarm.py).
 With --rotate each level is executed once, as IR or for one of the CPUs in turn with the seed: for large counts.
@@ -21,6 +21,7 @@ reduce`. Ends, also when it is interrupted, with a line `N kernels, N executions
 import argparse
 import concurrent.futures
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -40,6 +41,11 @@ def levels(nvmini):
     def known(level):
         return subprocess.run([nvmini, "passes", level], capture_output=True, check=False).returncode == 0
     return [level for level in LEVELS if known(level)]
+
+
+def pass_names(nvmini):
+    text = subprocess.run([nvmini, "passes"], capture_output=True, text=True, check=False).stdout
+    return [line.split()[0] for line in text.splitlines() if line[:1].isalpha()]
 
 
 def execute(nvmini, path, ways):
@@ -95,7 +101,11 @@ def loop_ways(seed):
     return ways[seed % 2::2]
 
 
-def compare(nvmini, seed, options, known_levels, folder):
+def some_passes(seed, names):
+    return ["--from", "ir", "--passes", ",".join(random.Random(f"passes {seed}").sample(names, 6))]
+
+
+def compare(nvmini, seed, options, known_levels, names, folder):
     """[(kernel, way, what was expected, what came)], and how many executions there were."""
     swarm = seed % 2 == 1 and not options.no_swarm
     text = (gen_loops.generate(seed, LOOPS_PER_MODULE, swarm) if options.serial
@@ -110,7 +120,8 @@ def compare(nvmini, seed, options, known_levels, folder):
             continue
         if kernel == "" or not output[:1].isdigit() and output[:1] != "-":
             found.append((kernel, ["--from", "ir"], "a kernel without findings", output))
-    for way in loop_ways(seed) if options.serial else all_ways(seed, known_levels, options.rotate, options.levels, cpus(text)):
+    ways = loop_ways(seed) if options.serial else all_ways(seed, known_levels, options.rotate, options.levels, cpus(text))
+    for way in ways + [some_passes(seed, names)] * (not options.serial):
         here = execute(nvmini, path, way)
         executions += len(here)
         for kernel in sorted(set(right) | set(here)):
@@ -171,7 +182,7 @@ def main():
     parser.add_argument("--no-swarm", action="store_true", help="all features in every module")
     options = parser.parse_args()
     nvmini = os.path.abspath(options.nvmini)
-    known = levels(nvmini)
+    known, names = levels(nvmini), pass_names(nvmini)
     per_module = LOOPS_PER_MODULE if options.serial else PER_MODULE
     modules = (options.count + per_module - 1) // per_module
     executions = differ = done = 0
@@ -179,7 +190,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         seeds = range(options.seed, options.seed + modules)
         try:
-            for seed, (text, found, n) in zip(seeds, pool.map(lambda s: compare(nvmini, s, options, known, folder), seeds)):
+            for seed, (text, found, n) in zip(seeds, pool.map(lambda s: compare(nvmini, s, options, known, names, folder), seeds)):
                 executions += n
                 kept = set()
                 for kernel, way, a, b in found:

@@ -90,7 +90,7 @@ class Text:
     def number(self, t):
         r, limit = self.r, 16 if t == "i16" else 32
         v = r.choice([r.randrange(10), r.randrange(100), r.getrandbits(limit), 1 << r.randrange(limit), r.randrange(65536)])
-        forms = [f"{v}", f"{v}", f"0x{v:X}", f"0x{v:x}", f"0{v:o}", f"0b{v:b}"]
+        forms = [f"{v}", f"{v}", f"0x{v:X}", f"0x{v:x}", f"0{v:o}", f"0{v & 511:o}", f"0b{v:b}"]
         if t != "i16":
             forms += [f"0x{v:X}U", f"-{v & 0x7fffffff}"]
         return r.choice(forms)
@@ -102,7 +102,7 @@ class Text:
     def operand(self, t):
         """None: there is no register of this type."""
         names = self.known_names(t)
-        if t in ("i16", "i32") and self.r.random() < 0.15:
+        if t in ("i16", "i32") and self.r.random() < 0.25:
             return self.number(t)
         if t == "float" and not self.known and self.r.random() < 0.1:
             return self.r.choice(["0f3F800000", "0fBF000000", "0f41200000"])
@@ -134,6 +134,9 @@ class Text:
     def target(self, t, again=False):
         """A register to write: one that is declared here, or one that holds a value of this type; `again`: there is one."""
         known = self.changeable(t)
+        tied = [n for n in known if n.startswith("$")]
+        if tied and self.r.random() < 0.4:
+            return self.r.choice(tied)
         if known and (again or self.r.random() < 0.2):
             return self.r.choice(known)
         return self.declare(t)
