@@ -24,7 +24,7 @@ FEATURES = {
     "assembly that writes memory": r"asm .*\bst\.u32", "tied inputs": r"\"=&?[a-z],0[,\"]", "early clobbers": r"\"=&", "several outputs": r"asm .*\",? \"=&?\w,=",
     "scopes in scopes": r"asm .*\{.*\{(?:\\0A|\\09| )*\.reg", "predicated assembly": r"asm .*@!?[a-z_%$]\w+ [a-z]+\.", "branches in assembly": r"asm .* bra ", "carries": r"asm .*addc\.",
     "hexadecimal numbers": r"asm .*, 0x", "octal numbers": r"asm .*, 0[1-7]", "packed conversions": r"asm .*cvt\.rn\.b?f16x2\.f32",
-    "assembly between conversions": r"%low\d+ = fptrunc", "blocks that are not executed": r"^dead\d+\.a:", "loops with dead predecessors": r"^head\d+:\n(?:  %\S+ = phi .*\n)*?  %\S+ = phi .*%dead\d+\.[abc] \]",
+    "loops that carry tied operands": r"^tied\d+:", "assembly between conversions": r"%low\d+ = fptrunc", "blocks that are not executed": r"^dead\d+\.a:", "loops with dead predecessors": r"^head\d+:\n(?:  %\S+ = phi .*\n)*?  %\S+ = phi .*%dead\d+\.[abc] \]",
     "barriers before loads through a choice": r"load i32, ptr(?: addrspace\(3\))? %which",
 }
 RARE = 0.04

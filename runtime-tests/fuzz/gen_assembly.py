@@ -387,6 +387,63 @@ class Assembly:
         t, letter = self.r.choice([("i32", "r"), ("i64", "l"), ("i16", "h"), ("float", "f"), ("double", "d")])
         self.set(t, self.assembly_call(t, "", f"={letter},0", f"{t} {self.value(t)}", self.r.choice(["sideeffect", ""])))
 
+    def tied_text(self, t):
+        """(text, constraints) of assembly that changes its two outputs, which are tied."""
+        add, swap = ("add.u32", "=r,=r,1,0") if t == "i32" else ("add.rn.f32", "=f,=f,1,0")
+        letter, one = ("r", "1") if t == "i32" else ("f", "0f3F800000")
+        texts = [(f"{add} $0, $0, $2; {add} $1, $1, {one};", f"=&{letter},={letter},{letter},0,1"), ("", swap),
+                 (f"{{ .reg .b32 t; mov.b32 t, $0; {add} $0, $0, $1; mov.b32 $1, t; }}", f"={letter},={letter},0,1")]
+        if t == "i32":
+            texts += [("{ .reg .b32 t; xor.b32 t, $0, $1; and.b32 $0, t, 0x1FF; or.b32 $1, $1, t; }", "=r,=r,0,1"),
+                      ("xor.b32 $0, $0, $1; and.b32 $1, $0, $1;", "=r,=r,0,1")]
+        return self.r.choice(texts)
+
+    def rounded(self, half, low, g):
+        """One of two roundings, which are the halves of a register; the second one is of g."""
+        high, v, w, x = (self.new("v") for _ in range(4))
+        self.emit(f"{high} = fptrunc float {g} to {half}")
+        self.emit(f"{v} = insertelement <2 x {half}> poison, {half} {low}, i32 0")
+        self.emit(f"{w} = insertelement <2 x {half}> {v}, {half} {high}, i32 1")
+        self.emit(f"{x} = extractelement <2 x {half}> {w}, i32 {self.r.randrange(2)}")
+        self.add(f"<2 x {half}>", w)
+        return self.set("float", f"fpext {half} {x} to float")
+
+    def tied_loop(self):
+        """Assembly that changes two values which a loop carries, in their registers if nothing else reads them."""
+        r = self.r
+        k, top, t = self.new("tied")[1:], self.block, r.choice(["i32", "i32", "float"])
+        text, constraints = self.tied_text(t)
+        starts = [self.value(t) for _ in range(3)]
+        i, a, b, total = (f"%{k}.{x}" for x in "iabt")
+        self.emit(f"br label %{k}")
+        self.label(k)
+        at = len(self.lines)
+        low = f"{k}.low"
+        rounds = t == "float" and r.random() < 0.7
+        if rounds:
+            half = r.choice(["half", "bfloat"])
+            self.emit(f"%{low} = fptrunc float {a} to {half}")
+        inputs = [a, b] if constraints.count(",") == 3 else [r.choice([a, b, starts[2]]), a, b]
+        pair = self.new("pair")
+        self.emit(f"{pair} = " + self.assembly_call(f"{{ {t}, {t} }}", text, constraints, ", ".join(f"{t} {v}" for v in inputs), r.choice(["sideeffect", ""])))
+        outputs = [self.new("part"), self.new("part")]
+        for o, name in enumerate(outputs):
+            self.emit(f"{name} = extractvalue {{ {t}, {t} }} {pair}, {o}")
+        used = r.choice([a, outputs[0], outputs[1]])
+        if rounds:
+            used = self.rounded(half, f"%{low}", outputs[0])
+        self.emit(f"{total}.next = {'add i32' if t == 'i32' else 'fadd float'} {total}, {used}")
+        self.emit(f"{i}.next = add nuw nsw i32 {i}, 1")
+        c = self.new("c")
+        self.emit(f"{c} = icmp ult i32 {i}.next, {r.randint(1, 7)}")
+        self.emit(f"br i1 {c}, label %{k}, label %{k}.end")
+        carried = outputs if r.random() < 0.7 else outputs[::-1]
+        self.lines[at:at] = [f"  {name} = phi {of} [ {first}, %{top} ], [ {later}, %{k} ]" for name, of, first, later in
+                             [(i, "i32", "0", f"{i}.next"), (a, t, starts[0], carried[0]), (b, t, starts[1], carried[1]), (total, t, starts[2], f"{total}.next")]]
+        self.label(f"{k}.end")
+        for name in r.sample([a, *outputs, f"{total}.next"], 2):
+            self.add(t, name)
+
     def inline_assembly(self):
-        kinds = ["assembly"] * 6 + ["converted_pair", "opaque"] + (["memory_assembly"] * 2 if self.kernel else [])
+        kinds = ["assembly"] * 6 + ["converted_pair", "opaque", "tied_loop", "tied_loop"] + (["memory_assembly"] * 2 if self.kernel else [])
         getattr(self, self.r.choice(self.m.swarm.of("assembly", kinds)))()
