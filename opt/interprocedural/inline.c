@@ -18,12 +18,12 @@
  *            that the linker may replace, variadic ones, kernels, dynamic allocas, musttail,
  *            noduplicate calls, operand bundles, different denormal modes, calls with another
  *            function type than the callee's.
- * Rules:     allocas move to the caller's entry block. A byval argument is copied. `tail` is
- *            dropped. Inlined instructions keep their location, inlinedAt the call; those of
- *            functions without a subprogram get the call's; without a location of the call they
- *            have none. The callee's debug variables, !alias.scope and !noalias are dropped, since
- *            they would describe several copies at once. `mustprogress` is dropped if the callee
- *            has loops and lacks it.
+ * Rules:     allocas move to the caller's entry block; where they were, a lifetime begins. A byval
+ *            argument is copied. `tail` is dropped. Inlined instructions keep their location,
+ *            inlinedAt the call; those of functions without a subprogram get the call's; without a
+ *            location of the call they have none. The callee's debug variables, !alias.scope and
+ *            !noalias are dropped, since they would describe several copies at once.
+ *            `mustprogress` is dropped if the callee has loops and lacks it.
  * Requires:  nothing.
  * Preserves: nothing of the callers.
  * Cost:      linear in the size of the result.
@@ -386,6 +386,26 @@ static bool reset_variable(struct inliner *l, struct nvm_inst_id alloca, struct 
       builder_store(&at, const_undef(l->m, type), value_of_inst(alloca), memory_access_pack(how)));
 }
 
+/* Marks where the lifetime of an array or structure begins: code generation gives variables of
+ * several copies one place in the frame. */
+static bool begin_lifetime(struct inliner *l, struct nvm_inst_id alloca, struct nvm_block to,
+                           struct nvm_inst_id before) {
+  struct nvm_module *m = l->m;
+  const struct nvm_inst *variable = function_inst(l->f, alloca);
+  if (!alloca_is_single(l->f, variable) ||
+      value_count(&m->types, (struct nvm_type){variable->aux}, 0) == 1)
+    return true;
+  uint64_t bytes = layout_alloc_size(&m->layout, &m->types, (struct nvm_type){variable->aux});
+  struct nvm_type parameters[] = {TYPE_I64, variable->type};
+  struct nvm_type type = type_function(&m->types, TYPE_VOID, parameters, 2, false);
+  uint32_t site = module_call_site(m, (struct call_site){.function_type = type});
+  struct nvm_value operands[] = {
+      const_int(m, TYPE_I64, bytes), value_of_inst(alloca),
+      intrinsic_declare(m, INTRINSIC_lifetime_start, &parameters[1], 1, type)};
+  struct builder at = builder_located((struct builder){l->f, before, to, {0}, 0}, alloca);
+  return site && !value_is_none(builder_add(&at, OP_CALL, 0, TYPE_VOID, operands, 3, site));
+}
+
 /* Copies the instructions of block b before `before`, or at the end of `to`; allocas to the
  * caller's entry block; ret into `returns`. */
 static bool copy_block(struct inliner *l, struct copy *c, struct nvm_block b, struct nvm_block to,
@@ -400,7 +420,9 @@ static bool copy_block(struct inliner *l, struct copy *c, struct nvm_block b, st
       if (inst_is_none(before)) inst_append(l->f, made, to);
     } else if (i->op == OP_ALLOCA) {
       inst_prepend(l->f, made, l->f->entry);
-      if (c->repeated && !reset_variable(l, made, to, before)) return false;
+      if (!begin_lifetime(l, made, to, before) ||
+          (c->repeated && !reset_variable(l, made, to, before)))
+        return false;
     } else if (!inst_is_none(before)) {
       inst_insert_before(l->f, made, before);
     } else {

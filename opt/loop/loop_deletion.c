@@ -133,8 +133,7 @@ static bool delete_loop(struct deleter *d, bool counts) {
   struct nvm_function *f = d->f;
   struct nvm_block pre = d->loop->preheader, exit = d->loop->exit;
   struct nvm_inst_id at = block_terminator(f, pre);
-  struct nvm_value taken =
-      counts ? scev_expand_trip_count(d->scev, f, d->n, at) : VALUE_NULL;
+  struct nvm_value taken = counts ? scev_expand_trip_count(d->scev, f, d->n, at) : VALUE_NULL;
   if (counts && value_is_none(taken)) return false;
   FOR_EACH_PHI (f, exit, i) {
     struct nvm_value v = last_value(d, inst_operand(f, function_inst(f, i), 0), taken, at);

@@ -8,7 +8,8 @@
  * Preserves: the control flow.
  * Cost:      linear.
  * Omits:     copies from and to variables of the frame and byval arguments, which sroa splits, or
- *            code generation reads in place; volatile ones; memset.
+ *            code generation reads in place, unless they are within one, which sroa does not
+ *            split; volatile ones; memset.
  * Tests:     check/opt/expand-copies.nvir. */
 #include "analysis/alias.h"
 #include "ir/build.h"
@@ -18,12 +19,17 @@
 
 enum { MAX_UNITS = 4, WIDEST_UNIT = 16 };
 
-/* Whether the pointer leads to an object of the frame. */
-static bool is_in_frame(const struct nvm_function *f, struct nvm_value pointer) {
-  struct nvm_value object = alias_underlying_object(f, pointer);
+static bool is_in_frame(const struct nvm_function *f, struct nvm_value object) {
   return value_inst_of(f, object, OP_ALLOCA) ||
          (value_kind(object) == VALUE_ARG &&
           function_parameter_attribute(f, value_index(object), ATTR_BYVAL));
+}
+
+/* Whether one end of the copy is in an object of the frame, and not the other end, too. */
+static bool is_left(const struct nvm_function *f, const struct nvm_inst *call) {
+  struct nvm_value to = alias_underlying_object(f, inst_operand(f, call, 0)),
+                   from = alias_underlying_object(f, inst_operand(f, call, 1));
+  return !value_equal(to, from) && (is_in_frame(f, to) || is_in_frame(f, from));
 }
 
 /* The unit of the copy in bytes; 0 if it stays. */
@@ -40,10 +46,7 @@ static uint64_t unit_of(const struct nvm_function *f, const struct nvm_inst *cal
   *length = (uint64_t)bytes;
   while (unit > to || unit > from || *length % unit) unit /= 2;
   bool is_short = *length / unit <= MAX_UNITS;
-  return is_short && !is_in_frame(f, inst_operand(f, call, 0)) &&
-                 !is_in_frame(f, inst_operand(f, call, 1))
-             ? unit
-             : 0;
+  return is_short && !is_left(f, call) ? unit : 0;
 }
 
 static bool expand(struct nvm_function *f, struct nvm_inst_id call, uint64_t unit,

@@ -139,8 +139,7 @@ static void note_bool(struct instance *c, const struct nvm_function *f, const st
   const struct nvm_inst *gep = &f->insts.data[value_index(pointer)];
   struct nvm_type type = {gep->aux};
   nvm_u128 member;
-  if (gep->op != OP_GEP || gep->operand_count != 3 ||
-      type_kind(&c->m->types, type) != TY_STRUCT ||
+  if (gep->op != OP_GEP || gep->operand_count != 3 || type_kind(&c->m->types, type) != TY_STRUCT ||
       !const_is_int(c->m, inst_operand(f, gep, 2), &member))
     return;
   struct bool_place place = {type, (uint32_t)member};
