@@ -10,7 +10,9 @@
  * Algorithm: the affine form of an address (analysis/scev.h) is split into the base with the terms
  *            that are invariant in the innermost loop, which is computed before it, and the other
  *            terms, which are computed again at the access; early-cse joins what accesses share.
- *            An address changes if it takes fewer instructions of the loop then. (LLVM: licm's
+ *            An address changes if it takes fewer instructions of the loop then. Products of sums
+ *            are split into sums only if that leaves other terms in the loop: the base is shorter
+ *            without. (LLVM: licm's
  *            reassociation of getelementptrs.)
  * Requires:  loop-simplify; lsr before it, early-cse and dce after it.
  * Preserves: control flow, LCSSA form.
@@ -37,8 +39,8 @@ struct hoister {
   struct nvm_function *f;
   struct pass_env *env;
   struct loop_nest nest;
-  struct scev_env *scev;
-  uint32_t n; /* the loop */
+  struct scev_env *scev, *whole; /* with products of sums as sums, and as they are */
+  uint32_t n;                    /* the loop */
   struct base bases[MAX_BASES];
   uint32_t count;
 };
@@ -121,16 +123,16 @@ static bool is_near(struct scev a, struct scev b) {
 
 /* The base, before the outermost loop in which it does not change; NULL if it cannot be computed,
  * or there are too many. */
-static const struct base *base_of(struct hoister *h, struct scev form) {
+static const struct base *base_of(struct hoister *h, struct scev_env *scev, struct scev form) {
   for (uint32_t k = 0; k < h->count; k++)
     if (is_near(h->bases[k].form, form)) return &h->bases[k];
   if (h->count == MAX_BASES) return NULL;
   const struct loops *l = &h->nest.loops;
   struct nvm_block preheader = {0};
-  for (uint32_t n = h->n; n && scev_is_invariant(h->scev, form, n); n = l->data[n].parent)
+  for (uint32_t n = h->n; n && scev_is_invariant(scev, form, n); n = l->data[n].parent)
     if (!block_is_none(l->data[n].preheader)) preheader = l->data[n].preheader;
   if (block_is_none(preheader)) return NULL;
-  struct nvm_value v = scev_expand(h->scev, h->f, form, block_terminator(h->f, preheader));
+  struct nvm_value v = scev_expand(scev, h->f, form, block_terminator(h->f, preheader));
   if (value_is_none(v)) return NULL;
   h->bases[h->count++] = (struct base){form, v};
   return &h->bases[h->count - 1];
@@ -158,7 +160,11 @@ static void visit(struct hoister *h, struct nvm_inst_id id) {
   if (value_kind(pointer) != VALUE_INST || is_invariant(h, pointer)) return;
   form = scev_of(h->scev, pointer);
   if (!split(h, form, &invariant, &rest) || cost_of(h, pointer, 0) <= cost_of_terms(rest)) return;
-  const struct base *base = base_of(h, invariant);
+  struct scev_env *scev = h->scev;
+  struct scev whole_form = scev_of(h->whole, pointer), whole, same_rest;
+  if (split(h, whole_form, &whole, &same_rest) && scev_equal(rest, same_rest))
+    scev = h->whole, form = whole_form, invariant = whole;
+  const struct base *base = base_of(h, scev, invariant);
   if (!base) return;
   int64_t offset = (int64_t)((uint64_t)form.constant - (uint64_t)base->form.constant);
   if (offset < -MAX_OFFSET || offset > MAX_OFFSET) return;
@@ -189,7 +195,8 @@ enum nvm_status hoist_bases_run(struct nvm_function *f, struct pass_env *env, bo
   const struct loops *l = &h.nest.loops;
   if (l->count == 0) return NVM_OK;
   h.scev = scev_init(f, l, &h.nest.d, env->arena);
-  if (!h.scev) return NVM_OUT_OF_MEMORY;
+  h.whole = scev_init(f, l, &h.nest.d, env->arena);
+  if (!h.scev || !h.whole) return NVM_OUT_OF_MEMORY;
   scev_split_products(h.scev);
   for (h.n = 1; h.n <= l->count; h.n++) {
     h.count = 0;
