@@ -7,8 +7,8 @@
  *            instructions for each incoming edge, given the phis' values on it and the condition
  *            of a branch that dominates the edge. If that decides the branch, redirect the edge.
  *            Nothing is copied, since all values that the target's phis take from the block must
- *            be known. A block that tests the condition of its dominator again is skipped on that
- *            edge.
+ *            be known, and its other values are used where its other successor dominates. A block
+ *            that tests the condition of its dominator again is skipped on that edge.
  * Requires:  nothing; destroys loop forms.
  * Preserves: SSA form.
  * Cost:      linear in edges into such blocks times MAX_INSTS.
@@ -144,13 +144,24 @@ static struct nvm_value on_edge(const struct threader *t, struct nvm_value v) {
   return v;
 }
 
+/* The operand that a select is equal to on the current edge; VALUE_NULL: unknown. */
+static struct nvm_value chosen_operand(const struct threader *t, const struct nvm_inst *i) {
+  struct nvm_value condition = on_edge(t, inst_operand(t->f, i, 0));
+  nvm_u128 bit;
+  if (!const_is_int(t->f->module, condition, &bit)) return VALUE_NULL;
+  return on_edge(t, inst_operand(t->f, i, bit ? 1 : 2));
+}
+
 static void evaluate(struct threader *t, struct nvm_block from) {
   struct nvm_function *f = t->f;
   for (uint32_t n = 0; n < t->count; n++) {
     const struct nvm_inst *i = function_inst(f, t->insts[n]);
     struct nvm_value v[MAX_INSTS];
-    t->values[n] = i->op == OP_PHI ? phi_incoming(f, t->insts[n], from) : VALUE_NULL;
-    bool constant = i->op != OP_PHI && i->op != OP_CALL && i->operand_count <= MAX_INSTS;
+    t->values[n] = i->op == OP_PHI      ? phi_incoming(f, t->insts[n], from)
+                   : i->op == OP_SELECT ? chosen_operand(t, i)
+                                        : VALUE_NULL;
+    bool constant = value_is_none(t->values[n]) && i->op != OP_PHI && i->op != OP_CALL &&
+                    i->operand_count <= MAX_INSTS;
     for (uint32_t k = 0; constant && k < i->operand_count; k++) {
       v[k] = on_edge(t, inst_operand(f, i, k));
       constant = value_kind(v[k]) == VALUE_CONST;
@@ -276,11 +287,54 @@ static bool keeps_convergence(const struct threader *t, struct nvm_block from,
   return (together && !t->convergent[to.index]) || meet_early(t, to, together);
 }
 
+/* Whether the values of the current block still dominate their uses if `to` can be entered without
+ * it: the uses are in the block, dominated by `more`, which has no other predecessor, or in phis
+ * of `to`. */
+static bool uses_stay_dominated(struct threader *t, struct nvm_block to, struct nvm_block more) {
+  const struct nvm_function *f = t->f;
+  const struct dominance *d = &t->dominance;
+  if (!used_far(t)) return true;
+  if (block_is_none(more) || dominance_predecessor_count(d, more) != 1 ||
+      t->steps_left < f->insts.count)
+    return false;
+  t->steps_left -= f->insts.count;
+  uint32_t left = 0; /* uses not met yet */
+  for (uint32_t n = 0; n < t->count; n++) left += f->uses.data[t->insts[n].index];
+  for (struct nvm_block b = f->entry; left > 0 && !block_is_none(b); b = function_block(f, b)->next)
+    FOR_EACH_INST (f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      for (uint32_t k = 0; k < i->operand_count; k++) {
+        bool reads = false, phi = i->op == OP_PHI;
+        struct nvm_value v = inst_operand(f, i, k);
+        for (uint32_t n = 0; n < t->count && value_kind(v) == VALUE_INST; n++)
+          reads |= value_index(v) == t->insts[n].index;
+        if (!reads) continue;
+        left--;
+        struct nvm_block at = phi ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
+        bool stays =
+            at.index == t->block.index && (!phi || b.index == to.index || b.index == more.index);
+        if (!stays && !dominance_dominates(d, more, at)) return false;
+      }
+    }
+  return true;
+}
+
+/* The successor of the current block's branch that is not `to`; {0}: there may be several, or its
+ * predecessors have changed. */
+static struct nvm_block other_successor(const struct threader *t, struct nvm_block to) {
+  const struct nvm_function *f = t->f;
+  if (function_inst(f, block_terminator(f, t->block))->op != OP_CONDBR)
+    return (struct nvm_block){0};
+  struct nvm_block other =
+      block_successor(f, t->block, block_successor(f, t->block, 0).index == to.index);
+  return t->touched[other.index] ? (struct nvm_block){0} : other;
+}
+
 static bool can_thread(struct threader *t, struct nvm_block from, struct nvm_block to) {
   return can_enter(t, from, to) && keeps_convergence(t, from, to) &&
          (t->loops.innermost[to.index] == t->loops.innermost[t->block.index] ||
           t->env->knobs->value[KNOB_UNSTRUCTURED_CFG]) &&
-         !used_far(t);
+         uses_stay_dominated(t, to, other_successor(t, to));
 }
 
 /* Blocks that test a condition again:
@@ -316,36 +370,6 @@ static struct nvm_block find_head(const struct threader *t, struct nvm_block *do
     return leaves || done->index == more->index ? (struct nvm_block){0} : head;
   }
   return (struct nvm_block){0};
-}
-
-/* Whether the values of the current block still dominate their uses if `to` can be entered without
- * it: the uses are in the block, dominated by `more`, which has no other predecessor, or in phis
- * of `to`. */
-static bool uses_stay_dominated(struct threader *t, struct nvm_block to, struct nvm_block more) {
-  const struct nvm_function *f = t->f;
-  const struct dominance *d = &t->dominance;
-  if (!used_far(t)) return true;
-  if (dominance_predecessor_count(d, more) != 1 || t->steps_left < f->insts.count) return false;
-  t->steps_left -= f->insts.count;
-  uint32_t left = 0; /* uses not met yet */
-  for (uint32_t n = 0; n < t->count; n++) left += f->uses.data[t->insts[n].index];
-  for (struct nvm_block b = f->entry; left > 0 && !block_is_none(b); b = function_block(f, b)->next)
-    FOR_EACH_INST (f, b, id) {
-      const struct nvm_inst *i = function_inst(f, id);
-      for (uint32_t k = 0; k < i->operand_count; k++) {
-        bool reads = false, phi = i->op == OP_PHI;
-        struct nvm_value v = inst_operand(f, i, k);
-        for (uint32_t n = 0; n < t->count && value_kind(v) == VALUE_INST; n++)
-          reads |= value_index(v) == t->insts[n].index;
-        if (!reads) continue;
-        left--;
-        struct nvm_block at = phi ? (struct nvm_block){value_index(inst_operand(f, i, k + 1))} : b;
-        bool stays =
-            at.index == t->block.index && (!phi || b.index == to.index || b.index == more.index);
-        if (!stays && !dominance_dominates(d, more, at)) return false;
-      }
-    }
-  return true;
 }
 
 static bool thread_edge(struct threader *t, struct nvm_block from, struct nvm_block to) {

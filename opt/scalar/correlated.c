@@ -21,12 +21,14 @@
  *              comparison decided by one of the same values   → the constant
  *              impossible case of a switch                   → removed
  *              phi of true and false by a branch             → the branch condition
+ *              condition of a branch, its extension, select  → constant, operand; also in a join,
+ *                by it, where the condition is decided         for the edges into it
  *              64-bit counter of 32-bit values               → 32 bits, if all users extend it at
  *                no cost: comparisons, addresses, truncations
  * Requires:  nothing.
  * Preserves: the blocks; edges of impossible cases are removed.
  * Cost:      linear in instructions and in facts; conditions are followed MAX_DEPTH levels deep.
- * Omits:     other relations of two variables; vectors; facts that hold on an edge into a join.
+ * Omits:     other relations of two variables; vectors; ranges that hold on an edge into a join.
  * Tests:     check/opt/correlated*.nvir, unit/test_ranges.c. */
 #include "ir/build.h"
 #include "ir/dominance.h"
@@ -70,7 +72,9 @@ struct walker {
   struct nonnegative nonnegative;
   struct relations relations;
   VEC(struct counter) counters;
-  uint32_t *case_of; /* by block: the case operand of the switch that leads there, 0: none */
+  uint32_t *case_of;     /* by block: the case operand of the switch that leads there, 0: none */
+  struct nvm_value *arm; /* by instruction: of a select, the operand that it is equal to */
+  VEC(struct nvm_inst_id) chosen; /* the selects with an arm */
   bool changed;
 };
 
@@ -575,6 +579,96 @@ static bool demote_counters(struct walker *w) {
 
 /* --- The walk --- */
 
+/* --- Values by conditions of branches --- */
+
+/* v, or what it is equal to here by a branch's condition. */
+static struct nvm_value chosen_arm(const struct walker *w, struct nvm_value v) {
+  for (int k = 0; k < MAX_DEPTH && value_kind(v) == VALUE_INST && value_index(v) < w->insts &&
+                  !value_is_none(w->arm[value_index(v)]);
+       k++)
+    v = w->arm[value_index(v)];
+  return v;
+}
+
+/* What i is where the condition is true (k = 0) or false (1): an operand or a constant; VALUE_NULL
+ * if that is not known. */
+static struct nvm_value value_by_condition(struct walker *w, struct nvm_inst_id i,
+                                           struct nvm_value condition, uint32_t k) {
+  const struct nvm_inst *inst = function_inst(w->f, i);
+  struct nvm_module *m = w->f->module;
+  if (value_equal(value_of_inst(i), condition)) return const_int(m, TYPE_I1, k == 0);
+  if (inst->operand_count == 0 || !value_equal(inst_operand(w->f, inst, 0), condition))
+    return VALUE_NULL;
+  switch ((enum op)inst->op) {
+    case OP_SELECT: return inst_operand(w->f, inst, 1 + k);
+    case OP_ZEXT: return const_int(m, inst->type, k == 0);
+    case OP_SEXT: return const_int(m, inst->type, k == 0 ? ~(nvm_u128)0 : 0);
+    default: return VALUE_NULL;
+  }
+}
+
+/* Notes what of d depends on its branch's condition, which decides for successor k. */
+static bool choose_arms(struct walker *w, struct nvm_block d, uint32_t k) {
+  struct nvm_inst_id t = block_terminator(w->f, d);
+  if (function_inst(w->f, t)->op != OP_CONDBR ||
+      block_successor(w->f, d, 0).index == block_successor(w->f, d, 1).index)
+    return true;
+  struct nvm_value condition = inst_operand_at(w->f, t, 0);
+  FOR_EACH_INST (w->f, d, i) {
+    if (i.index >= w->insts) continue;
+    w->arm[i.index] = value_by_condition(w, i, condition, k);
+    if (!value_is_none(w->arm[i.index]) && !VEC_PUSH(w->env->arena, &w->chosen, i)) return false;
+  }
+  return true;
+}
+
+static void forget_arms(struct walker *w, uint32_t to) {
+  while (w->chosen.count > to) w->arm[w->chosen.data[--w->chosen.count].index] = VALUE_NULL;
+}
+
+/* Where b is the only successor of its kind of its dominator: as choose_arms(). */
+static bool choose_arms_before(struct walker *w, struct nvm_block b) {
+  struct nvm_block d = w->dominance.immediate[b.index];
+  if (block_is_none(d) || dominance_predecessor_count(&w->dominance, b) != 1) return true;
+  return choose_arms(w, d, block_successor(w->f, d, 0).index == b.index ? 0 : 1);
+}
+
+/* In the phis of a successor of b, for the edge from b. */
+static void insert_arms(struct walker *w, struct nvm_block b, struct nvm_block successor) {
+  FOR_EACH_PHI (w->f, successor, i) {
+    const struct nvm_inst *phi = function_inst(w->f, i);
+    for (uint32_t k = 0; k < phi->operand_count; k += 2) {
+      struct nvm_value v = inst_operand(w->f, phi, k), arm = chosen_arm(w, v);
+      if (value_block(inst_operand(w->f, phi, k + 1)).index != b.index || value_equal(v, arm))
+        continue;
+      inst_set_operand(w->f, i, k, arm);
+      w->changed = true;
+    }
+  }
+}
+
+static bool visit_edges(struct walker *w, struct nvm_block b) {
+  for (uint32_t k = 0; k < block_successor_count(w->f, b); k++) {
+    uint32_t before = w->chosen.count;
+    if (!choose_arms(w, b, k)) return false;
+    if (w->chosen.count) insert_arms(w, b, block_successor(w->f, b, k));
+    forget_arms(w, before);
+  }
+  return true;
+}
+
+static void insert_chosen(struct walker *w, struct nvm_inst_id i) {
+  const struct nvm_inst *inst = function_inst(w->f, i);
+  if (inst->op == OP_PHI) return;
+  for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
+    struct nvm_value v = inst_operand_at(w->f, i, k), arm = chosen_arm(w, v);
+    if (value_equal(v, arm)) continue;
+    inst_set_operand(w->f, i, k, arm);
+    ++*w->env->statistic;
+    w->changed = true;
+  }
+}
+
 static void insert_constants(struct walker *w, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(w->f, i);
   const struct nvm_value *operands = w->f->operands.data + inst->first_operand;
@@ -632,15 +726,17 @@ static void use_condition(struct walker *w, struct nvm_block b) {
 static bool visit_block(struct walker *w, struct nvm_block b) {
   if (!add_edge_condition(w, b)) return false;
   use_condition(w, b);
+  if (!choose_arms_before(w, b)) return false;
   nonnegative_mark(&w->nonnegative, b);
   FOR_EACH_INST (w->f, b, i) {
+    if (w->chosen.count) insert_chosen(w, i);
     insert_constants(w, i);
     enum op op = (enum op)function_inst(w->f, i)->op;
     if (op >= OP_FIRST_INT && op <= OP_LAST_INT ? !visit_binary(w, i) : !visit_other(w, i))
       return false;
     if (w->knowledge[i.index] && w->known[i.index].width == 64 && !note_counter(w, i)) return false;
   }
-  return true;
+  return visit_edges(w, b);
 }
 
 static void leave_scope(struct walker *w, uint32_t to) {
@@ -655,7 +751,8 @@ static bool walk(struct walker *w) {
   uint32_t blocks = w->f->blocks.count, depth = 0;
   struct nvm_block *open = arena_alloc(w->env->arena, blocks * sizeof *open);
   uint32_t *scope = arena_alloc(w->env->arena, blocks * sizeof *scope);
-  if (!open || !scope) return false;
+  uint32_t *arms = arena_alloc(w->env->arena, blocks * sizeof *arms);
+  if (!open || !scope || !arms) return false;
   for (uint32_t k = 0; k + 1 < w->dominance.size[w->f->entry.index]; k++) {
     struct nvm_block above = w->dominance.immediate[order[k].index];
     w->sibling[order[k].index] = w->child[above.index];
@@ -663,12 +760,14 @@ static bool walk(struct walker *w) {
   }
   for (struct nvm_block b = w->f->entry; !block_is_none(b);) {
     scope[b.index] = w->undo.count;
+    arms[b.index] = w->chosen.count;
     open[depth++] = b;
     if (!visit_block(w, b)) return false;
     b = w->child[b.index];
     while (block_is_none(b) && depth) {
       b = open[--depth];
       leave_scope(w, scope[b.index]);
+      forget_arms(w, arms[b.index]);
       b = w->sibling[b.index];
     }
   }
@@ -687,7 +786,8 @@ enum nvm_status correlated_run(struct nvm_function *f, struct pass_env *env, boo
       .f = f, .dominance = &w.dominance, .range_of = current_range, .state = &w};
   w.nonnegative.marked = arena_alloc(env->arena, f->insts.count * sizeof *w.nonnegative.marked);
   w.case_of = arena_alloc(env->arena, f->blocks.count * sizeof *w.case_of);
-  if (!w.knowledge || !w.known || !w.child || !w.sibling || !w.case_of || !w.fits ||
+  w.arm = arena_alloc(env->arena, f->insts.count * sizeof *w.arm);
+  if (!w.knowledge || !w.known || !w.child || !w.sibling || !w.case_of || !w.fits || !w.arm ||
       !w.nonnegative.marked || !relations_init(&w.relations, f, &w.dominance, env->arena) ||
       !flow_dominance(env->flow, f, &w.dominance) || !rewrite_init(&w.rewrite, f, env->arena) ||
       !walk(&w) || !demote_counters(&w))
