@@ -6,6 +6,7 @@
 #ifndef NVM_ANALYSIS_LOOPS_H
 #define NVM_ANALYSIS_LOOPS_H
 
+#include "analysis/effects.h"
 #include "ir/dominance.h"
 
 struct loop {
@@ -65,11 +66,13 @@ struct nvm_block loops_place_above(const struct loops *l, const struct nvm_funct
 bool loops_is_invariant(const struct loops *l, const struct nvm_function *f, uint32_t n,
                         struct nvm_value v);
 
-/* Instructions that an instruction counts as when loops are copied: phis, jumps, bitcasts and debug
- * records become no code; a call also saves registers, and passes its arguments in memory. */
+/* Instructions that an instruction counts as when loops are copied: phis, jumps, bitcasts, debug
+ * records and lifetime markers become no code; a call also saves registers, and passes its arguments in memory. */
 static inline uint32_t loops_work(const struct nvm_function *f, const struct nvm_inst *i) {
   enum { CALL_WORK = 25 };
-  if (i->op == OP_PHI || i->op == OP_BR || i->op == OP_DBG_RECORD || i->op == OP_BITCAST) return 0;
+  if (i->op == OP_PHI || i->op == OP_BR || i->op == OP_DBG_RECORD || i->op == OP_BITCAST ||
+      effects_is_lifetime_marker(f, i))
+    return 0;
   const struct nvm_function *g = call_function(f, i);
   return g && !function_is_declaration(g) ? CALL_WORK : 1;
 }

@@ -6,8 +6,8 @@
  * Algorithm: for each block of phis, a few pure instructions and a branch or switch: evaluate the
  *            instructions for each incoming edge, given the phis' values on it and the condition
  *            of a branch that dominates the edge. If that decides the branch, redirect the edge.
- *            Nothing is copied, since all values that the target's phis take from the block must
- *            be known, and its other values are used where its other successor dominates. A block
+ *            Nothing is copied: the values that the target's phis take from the block must be
+ *            known, and all its other uses must be dominated by its other successor. A block
  *            that tests the condition of its dominator again is skipped on that edge.
  * Requires:  nothing; destroys loop forms.
  * Preserves: SSA form.
@@ -319,8 +319,8 @@ static bool uses_stay_dominated(struct threader *t, struct nvm_block to, struct 
   return true;
 }
 
-/* The successor of the current block's branch that is not `to`; {0}: there may be several, or its
- * predecessors have changed. */
+/* The successor of the current block's branch that is not `to`; {0} for a switch, or if that
+ * block's predecessors have changed. */
 static struct nvm_block other_successor(const struct threader *t, struct nvm_block to) {
   const struct nvm_function *f = t->f;
   if (function_inst(f, block_terminator(f, t->block))->op != OP_CONDBR)

@@ -18,7 +18,8 @@
  *            that the linker may replace, variadic ones, kernels, dynamic allocas, musttail,
  *            noduplicate calls, operand bundles, different denormal modes, calls with another
  *            function type than the callee's.
- * Rules:     allocas move to the caller's entry block; where they were, a lifetime begins. A byval
+ * Rules:     allocas move to the caller's entry block; lifetime.start marks the former position of
+ *            arrays and structures. A byval
  *            argument is copied. `tail` is dropped. Inlined instructions keep their location,
  *            inlinedAt the call; those of functions without a subprogram get the call's; without a
  *            location of the call they have none. The callee's debug variables, !alias.scope and

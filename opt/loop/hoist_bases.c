@@ -11,9 +11,9 @@
  *            that are invariant in the innermost loop, which is computed before it, and the other
  *            terms, which are computed again at the access; early-cse joins what accesses share.
  *            An address changes if it takes fewer instructions of the loop then. Products of sums
- *            are split into sums only if that leaves other terms in the loop: the base is shorter
- *            without. (LLVM: licm's
- *            reassociation of getelementptrs.)
+ *            are expanded only if other terms then remain in the loop; otherwise the base keeps
+ *            the product, which takes fewer instructions. (LLVM: licm's reassociation of
+ *            getelementptrs.)
  * Requires:  loop-simplify; lsr before it, early-cse and dce after it.
  * Preserves: control flow, LCSSA form.
  * Cost:      linear in accesses, times MAX_BASES.
@@ -39,7 +39,7 @@ struct hoister {
   struct nvm_function *f;
   struct pass_env *env;
   struct loop_nest nest;
-  struct scev_env *scev, *whole; /* with products of sums as sums, and as they are */
+  struct scev_env *scev, *whole; /* scev expands products of sums, whole keeps them */
   uint32_t n;                    /* the loop */
   struct base bases[MAX_BASES];
   uint32_t count;
@@ -121,12 +121,17 @@ static bool is_near(struct scev a, struct scev b) {
   return scev_equal(a, b);
 }
 
-/* The base, before the outermost loop in which it does not change; NULL if it cannot be computed,
- * or there are too many. */
-static const struct base *base_of(struct hoister *h, struct scev_env *scev, struct scev form) {
+static const struct base *find_base(const struct hoister *h, struct scev form) {
   for (uint32_t k = 0; k < h->count; k++)
     if (is_near(h->bases[k].form, form)) return &h->bases[k];
-  if (h->count == MAX_BASES) return NULL;
+  return NULL;
+}
+
+/* The base, before the outermost loop in which it does not change; NULL if it cannot be computed,
+ * or there are too many. */
+static const struct base *make_base(struct hoister *h, struct scev_env *scev, struct scev form) {
+  const struct base *known = find_base(h, form);
+  if (known || h->count == MAX_BASES) return known;
   const struct loops *l = &h->nest.loops;
   struct nvm_block preheader = {0};
   for (uint32_t n = h->n; n && scev_is_invariant(scev, form, n); n = l->data[n].parent)
@@ -162,9 +167,10 @@ static void visit(struct hoister *h, struct nvm_inst_id id) {
   if (!split(h, form, &invariant, &rest) || cost_of(h, pointer, 0) <= cost_of_terms(rest)) return;
   struct scev_env *scev = h->scev;
   struct scev whole_form = scev_of(h->whole, pointer), whole, same_rest;
-  if (split(h, whole_form, &whole, &same_rest) && scev_equal(rest, same_rest))
+  const struct base *base = find_base(h, invariant);
+  if (!base && split(h, whole_form, &whole, &same_rest) && scev_equal(rest, same_rest))
     scev = h->whole, form = whole_form, invariant = whole;
-  const struct base *base = base_of(h, scev, invariant);
+  if (!base) base = make_base(h, scev, invariant);
   if (!base) return;
   int64_t offset = (int64_t)((uint64_t)form.constant - (uint64_t)base->form.constant);
   if (offset < -MAX_OFFSET || offset > MAX_OFFSET) return;

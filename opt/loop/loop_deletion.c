@@ -25,28 +25,30 @@ struct deleter {
   struct nvm_function *f;
   struct loop_nest nest;
   struct scev_env *scev;
-  bool *kept, *endless; /* by loop */
+  bool *kept, *may_not_end; /* by loop */
   uint32_t n;
   const struct loop *loop;
 };
 
-/* Marks loops that may be endless, and the loops around them. If a loop must progress, so must the
+/* Marks loops that may not terminate, and the loops around them; all but those that must progress,
+ * if there are irreducible cycles. If a loop must progress, so must the
  * loops in it: while one of them runs, the outer one does not progress either. */
-static void find_endless(struct deleter *d) {
+static void find_nonterminating(struct deleter *d, struct arena *arena) {
   const struct loops *l = &d->nest.loops;
+  bool reducible = loops_are_all_cycles(d->f, &d->nest.d, arena);
   for (uint32_t n = l->count; n >= 1; n--) {
-    bool counted = !d->endless[n] && scev_trip_count(d->scev, n).known;
-    d->endless[n] = !counted && !scev_must_end(d->scev, n);
-    d->endless[l->data[n].parent] |= d->endless[n];
+    bool counted = reducible && !d->may_not_end[n] && scev_trip_count(d->scev, n).known;
+    d->may_not_end[n] = !counted && !scev_must_end(d->scev, n);
+    d->may_not_end[l->data[n].parent] |= d->may_not_end[n];
   }
 }
 
-/* Marks loops with effects and endless ones, and the loops around them. */
+/* Marks loops with effects and may_not_end ones, and the loops around them. */
 static bool find_kept(struct deleter *d, struct arena *arena) {
   const struct loops *l = &d->nest.loops;
   d->kept = arena_alloc(arena, (l->count + 1) * sizeof *d->kept);
-  d->endless = arena_alloc(arena, (l->count + 1) * sizeof *d->endless);
-  if (!d->kept || !d->endless) return false;
+  d->may_not_end = arena_alloc(arena, (l->count + 1) * sizeof *d->may_not_end);
+  if (!d->kept || !d->may_not_end) return false;
   for (uint32_t k = 0; k < l->data[0].block_count; k++)
     FOR_EACH_INST (d->f, l->blocks[k], i) {
       const struct nvm_inst *inst = function_inst(d->f, i);
@@ -55,10 +57,10 @@ static bool find_kept(struct deleter *d, struct arena *arena) {
       if (op_is_terminator((enum op)inst->op) || inst->op == OP_DBG_RECORD) continue;
       *kept |= effects_must_stay(d->f, inst) || effects_is_convergent(d->f, inst);
     }
-  find_endless(d);
+  find_nonterminating(d, arena);
   for (uint32_t n = l->count; n >= 1; n--) {
     d->kept[l->data[n].parent] |= d->kept[n];
-    d->kept[n] |= d->endless[n];
+    d->kept[n] |= d->may_not_end[n];
   }
   return true;
 }
@@ -70,9 +72,9 @@ static bool is_computable(struct deleter *d, struct nvm_value v, int64_t *step) 
          scev_step(d->scev, form, d->n, step);
 }
 
-/* The value that a phi of the exit has for all edges from the loop; VALUE_NULL if they differ, or
+/* The value of a phi of the exit for all edges from the loop; VALUE_NULL if they differ, or
  * if there are other edges. */
-static struct nvm_value leaving_value(struct deleter *d, struct nvm_inst_id i) {
+static struct nvm_value exit_value(struct deleter *d, struct nvm_inst_id i) {
   const struct nvm_inst *phi = function_inst(d->f, i);
   struct nvm_value v = inst_operand(d->f, phi, 0);
   for (uint32_t k = 0; k < phi->operand_count; k += 2) {
@@ -83,25 +85,25 @@ static struct nvm_value leaving_value(struct deleter *d, struct nvm_inst_id i) {
   return v;
 }
 
-/* Whether the iterations can be counted before the loop. */
+/* Whether the preheader can compute the trip count. */
 static bool is_countable(struct deleter *d) {
   struct trip_count c = scev_trip_count(d->scev, d->n);
   return c.known && !(c.divisor & (c.divisor - 1)) && !block_is_none(d->loop->exiting);
 }
 
-/* Whether the loop can be deleted; *counts: a value is left that depends on the trip count. */
-static bool is_deletable(struct deleter *d, bool *counts) {
+/* Whether the loop can be deleted; *needs_count: an exit value depends on the trip count. */
+static bool is_deletable(struct deleter *d, bool *needs_count) {
   const struct loop *l = d->loop;
   int64_t step;
-  *counts = false;
+  *needs_count = false;
   if (d->kept[d->n] || block_is_none(l->exit) || !loop_is_closed(&d->nest, d->f, d->n))
     return false;
   FOR_EACH_PHI (d->f, l->exit, i) {
-    struct nvm_value v = leaving_value(d, i);
+    struct nvm_value v = exit_value(d, i);
     if (value_is_none(v)) return false;
     if (loops_is_invariant(&d->nest.loops, d->f, d->n, v)) continue;
     if (!is_countable(d) || !is_computable(d, v, &step)) return false;
-    *counts = true;
+    *needs_count = true;
   }
   return true;
 }
@@ -129,12 +131,12 @@ static struct nvm_value last_value(struct deleter *d, struct nvm_value v, struct
 
 /* Redirects the preheader to the exit. False if a value cannot be computed; then only dead code
  * was added. */
-static bool delete_loop(struct deleter *d, bool counts) {
+static bool delete_loop(struct deleter *d, bool needs_count) {
   struct nvm_function *f = d->f;
   struct nvm_block pre = d->loop->preheader, exit = d->loop->exit;
   struct nvm_inst_id at = block_terminator(f, pre);
-  struct nvm_value taken = counts ? scev_expand_trip_count(d->scev, f, d->n, at) : VALUE_NULL;
-  if (counts && value_is_none(taken)) return false;
+  struct nvm_value taken = needs_count ? scev_expand_trip_count(d->scev, f, d->n, at) : VALUE_NULL;
+  if (needs_count && value_is_none(taken)) return false;
   FOR_EACH_PHI (f, exit, i) {
     struct nvm_value v = last_value(d, inst_operand(f, function_inst(f, i), 0), taken, at);
     if (value_is_none(v) || !phi_add(f, i, v, pre)) {
@@ -143,7 +145,7 @@ static bool delete_loop(struct deleter *d, bool counts) {
     }
   }
   cfg_remove_phi_edges(f, d->loop->header, pre, 0);
-  inst_set_operand(f, at, 0, value_of_block(exit));
+  cfg_redirect(f, pre, d->loop->header, exit);
   return true;
 }
 
@@ -207,14 +209,14 @@ enum nvm_status loop_deletion_run(struct nvm_function *f, struct pass_env *env, 
   for (uint32_t n = 1; n <= d.nest.loops.count; n++) { /* outer loops first */
     d.n = n;
     d.loop = &d.nest.loops.data[n];
-    bool counts;
-    if (!is_deletable(&d, &counts)) {
+    bool needs_count;
+    if (!is_deletable(&d, &needs_count)) {
       replace_exit_values(&d, changed);
       remove_dead_exits(&d, changed);
       continue;
     }
     *changed = true;
-    if (!delete_loop(&d, counts)) continue;
+    if (!delete_loop(&d, needs_count)) continue;
     deleted++;
     n = d.loop->end - 1;
   }

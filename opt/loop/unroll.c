@@ -28,7 +28,8 @@
  *            where each copy tests, since all exits lead where that of the loop did; a loop with
  *            such operations gets no remainder loop.
  * Cost:      linear in the resulting code, which the limits bound.
- * Omits:     peeling; loops with several exits, except for full unrolling.
+ * Omits:     peeling; loops with several exits, except for full unrolling; with a remainder loop,
+ *            those whose loads are conditional.
  * Tests:     check/opt/unroll*. */
 #include "analysis/effects.h"
 #include "analysis/loop_execution.h"
@@ -156,8 +157,8 @@ static uint64_t division_work(const struct unroller *u) {
   return work;
 }
 
-/* Whether some iterations load and others do not: a load behind a branch waits for it, so that
- * several iterations have no more loads in flight than one. */
+/* Whether a load is executed in some iterations only. It waits for its branch, so unrolling does not
+ * increase the number of loads in flight. */
 static bool loads_conditionally(struct unroller *u) {
   for (uint32_t k = 0; k < u->loop->block_count; k++) {
     if (dominance_dominates(&u->nest.d, u->blocks[k], u->loop->latch)) continue;
@@ -243,8 +244,7 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   if (convergent)
     return kept_rolled("operations on several threads permit no loop for remaining iterations",
                        !hinted);
-  if (!hinted && loads_conditionally(u))
-    return kept_rolled("a branch in it decides whether it loads", true);
+  if (!hinted && loads_conditionally(u)) return kept_rolled("its loads are conditional", true);
   if (!cheap || iterations <= (hinted ? factor : FEW_ITERATIONS))
     return kept_rolled("it has few iterations", !hinted);
   if (!hinted && factor > RUNTIME_FACTOR) factor = RUNTIME_FACTOR;

@@ -21,14 +21,15 @@
  *              comparison decided by one of the same values   → the constant
  *              impossible case of a switch                   → removed
  *              phi of true and false by a branch             → the branch condition
- *              condition of a branch, its extension, select  → constant, operand; also in a join,
- *                by it, where the condition is decided         for the edges into it
+ *              branch condition, its extensions, selects     → constant, operand, where one
+ *                by it                                         successor is taken, and for its edge
  *              64-bit counter of 32-bit values               → 32 bits, if all users extend it at
  *                no cost: comparisons, addresses, truncations
  * Requires:  nothing.
  * Preserves: the blocks; edges of impossible cases are removed.
  * Cost:      linear in instructions and in facts; conditions are followed MAX_DEPTH levels deep.
- * Omits:     other relations of two variables; vectors; ranges that hold on an edge into a join.
+ * Omits:     other relations of two variables; vectors; ranges that hold on an edge into a join;
+ *            phis of more than MAX_EDGES edges.
  * Tests:     check/opt/correlated*.nvir, unit/test_ranges.c. */
 #include "ir/build.h"
 #include "ir/dominance.h"
@@ -43,7 +44,7 @@
 #include "opt/rewrite.h"
 #include "analysis/uses.h"
 
-enum { MAX_DEPTH = 4 };
+enum { MAX_DEPTH = 4, MAX_EDGES = 32 /* of phis with values by conditions */ };
 enum { NOTHING, SOME, ONE }; /* what is known of a value: nothing yet, a range, a single number */
 enum { FITS_UNSIGNED = 1, FITS_SIGNED = 2 }; /* in 32 bits */
 
@@ -72,9 +73,9 @@ struct walker {
   struct nonnegative nonnegative;
   struct relations relations;
   VEC(struct counter) counters;
-  uint32_t *case_of;     /* by block: the case operand of the switch that leads there, 0: none */
-  struct nvm_value *arm; /* by instruction: of a select, the operand that it is equal to */
-  VEC(struct nvm_inst_id) chosen; /* the selects with an arm */
+  uint32_t *case_of; /* by block: the case operand of the switch that leads there, 0: none */
+  struct nvm_value *known_value; /* by instruction: what it equals here by a branch condition */
+  VEC(struct nvm_inst_id) known_values;
   bool changed;
 };
 
@@ -577,21 +578,18 @@ static bool demote_counters(struct walker *w) {
   return ok;
 }
 
-/* --- The walk --- */
-
 /* --- Values by conditions of branches --- */
 
-/* v, or what it is equal to here by a branch's condition. */
-static struct nvm_value chosen_arm(const struct walker *w, struct nvm_value v) {
+/* v, or the value that it equals here by a branch condition. */
+static struct nvm_value follow_known(const struct walker *w, struct nvm_value v) {
   for (int k = 0; k < MAX_DEPTH && value_kind(v) == VALUE_INST && value_index(v) < w->insts &&
-                  !value_is_none(w->arm[value_index(v)]);
+                  !value_is_none(w->known_value[value_index(v)]);
        k++)
-    v = w->arm[value_index(v)];
+    v = w->known_value[value_index(v)];
   return v;
 }
 
-/* What i is where the condition is true (k = 0) or false (1): an operand or a constant; VALUE_NULL
- * if that is not known. */
+/* The value of i if the condition is true (k = 0) or false (1); VALUE_NULL if it is not known. */
 static struct nvm_value value_by_condition(struct walker *w, struct nvm_inst_id i,
                                            struct nvm_value condition, uint32_t k) {
   const struct nvm_inst *inst = function_inst(w->f, i);
@@ -607,8 +605,8 @@ static struct nvm_value value_by_condition(struct walker *w, struct nvm_inst_id 
   }
 }
 
-/* Notes what of d depends on its branch's condition, which decides for successor k. */
-static bool choose_arms(struct walker *w, struct nvm_block d, uint32_t k) {
+/* Records the values of d's instructions that are known if d branches to successor k. */
+static bool assume_successor(struct walker *w, struct nvm_block d, uint32_t k) {
   struct nvm_inst_id t = block_terminator(w->f, d);
   if (function_inst(w->f, t)->op != OP_CONDBR ||
       block_successor(w->f, d, 0).index == block_successor(w->f, d, 1).index)
@@ -616,32 +614,35 @@ static bool choose_arms(struct walker *w, struct nvm_block d, uint32_t k) {
   struct nvm_value condition = inst_operand_at(w->f, t, 0);
   FOR_EACH_INST (w->f, d, i) {
     if (i.index >= w->insts) continue;
-    w->arm[i.index] = value_by_condition(w, i, condition, k);
-    if (!value_is_none(w->arm[i.index]) && !VEC_PUSH(w->env->arena, &w->chosen, i)) return false;
+    w->known_value[i.index] = value_by_condition(w, i, condition, k);
+    if (!value_is_none(w->known_value[i.index]) && !VEC_PUSH(w->env->arena, &w->known_values, i))
+      return false;
   }
   return true;
 }
 
-static void forget_arms(struct walker *w, uint32_t to) {
-  while (w->chosen.count > to) w->arm[w->chosen.data[--w->chosen.count].index] = VALUE_NULL;
+static void forget_known_values(struct walker *w, uint32_t to) {
+  while (w->known_values.count > to)
+    w->known_value[w->known_values.data[--w->known_values.count].index] = VALUE_NULL;
 }
 
-/* Where b is the only successor of its kind of its dominator: as choose_arms(). */
-static bool choose_arms_before(struct walker *w, struct nvm_block b) {
+/* The same for the only edge into b. */
+static bool assume_edge(struct walker *w, struct nvm_block b) {
   struct nvm_block d = w->dominance.immediate[b.index];
   if (block_is_none(d) || dominance_predecessor_count(&w->dominance, b) != 1) return true;
-  return choose_arms(w, d, block_successor(w->f, d, 0).index == b.index ? 0 : 1);
+  return assume_successor(w, d, block_successor(w->f, d, 0).index == b.index ? 0 : 1);
 }
 
 /* In the phis of a successor of b, for the edge from b. */
-static void insert_arms(struct walker *w, struct nvm_block b, struct nvm_block successor) {
+static void insert_on_edge(struct walker *w, struct nvm_block b, struct nvm_block successor) {
   FOR_EACH_PHI (w->f, successor, i) {
     const struct nvm_inst *phi = function_inst(w->f, i);
+    if (phi->operand_count > 2 * MAX_EDGES) return;
     for (uint32_t k = 0; k < phi->operand_count; k += 2) {
-      struct nvm_value v = inst_operand(w->f, phi, k), arm = chosen_arm(w, v);
-      if (value_block(inst_operand(w->f, phi, k + 1)).index != b.index || value_equal(v, arm))
+      struct nvm_value v = inst_operand(w->f, phi, k), known = follow_known(w, v);
+      if (value_block(inst_operand(w->f, phi, k + 1)).index != b.index || value_equal(v, known))
         continue;
-      inst_set_operand(w->f, i, k, arm);
+      inst_set_operand(w->f, i, k, known);
       w->changed = true;
     }
   }
@@ -649,25 +650,27 @@ static void insert_arms(struct walker *w, struct nvm_block b, struct nvm_block s
 
 static bool visit_edges(struct walker *w, struct nvm_block b) {
   for (uint32_t k = 0; k < block_successor_count(w->f, b); k++) {
-    uint32_t before = w->chosen.count;
-    if (!choose_arms(w, b, k)) return false;
-    if (w->chosen.count) insert_arms(w, b, block_successor(w->f, b, k));
-    forget_arms(w, before);
+    uint32_t before = w->known_values.count;
+    if (!assume_successor(w, b, k)) return false;
+    if (w->known_values.count) insert_on_edge(w, b, block_successor(w->f, b, k));
+    forget_known_values(w, before);
   }
   return true;
 }
 
-static void insert_chosen(struct walker *w, struct nvm_inst_id i) {
+static void insert_known_values(struct walker *w, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(w->f, i);
   if (inst->op == OP_PHI) return;
   for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
-    struct nvm_value v = inst_operand_at(w->f, i, k), arm = chosen_arm(w, v);
-    if (value_equal(v, arm)) continue;
-    inst_set_operand(w->f, i, k, arm);
+    struct nvm_value v = inst_operand_at(w->f, i, k), known = follow_known(w, v);
+    if (value_equal(v, known)) continue;
+    inst_set_operand(w->f, i, k, known);
     ++*w->env->statistic;
     w->changed = true;
   }
 }
+
+/* --- The walk --- */
 
 static void insert_constants(struct walker *w, struct nvm_inst_id i) {
   const struct nvm_inst *inst = function_inst(w->f, i);
@@ -726,10 +729,10 @@ static void use_condition(struct walker *w, struct nvm_block b) {
 static bool visit_block(struct walker *w, struct nvm_block b) {
   if (!add_edge_condition(w, b)) return false;
   use_condition(w, b);
-  if (!choose_arms_before(w, b)) return false;
+  if (!assume_edge(w, b)) return false;
   nonnegative_mark(&w->nonnegative, b);
   FOR_EACH_INST (w->f, b, i) {
-    if (w->chosen.count) insert_chosen(w, i);
+    if (w->known_values.count) insert_known_values(w, i);
     insert_constants(w, i);
     enum op op = (enum op)function_inst(w->f, i)->op;
     if (op >= OP_FIRST_INT && op <= OP_LAST_INT ? !visit_binary(w, i) : !visit_other(w, i))
@@ -751,8 +754,8 @@ static bool walk(struct walker *w) {
   uint32_t blocks = w->f->blocks.count, depth = 0;
   struct nvm_block *open = arena_alloc(w->env->arena, blocks * sizeof *open);
   uint32_t *scope = arena_alloc(w->env->arena, blocks * sizeof *scope);
-  uint32_t *arms = arena_alloc(w->env->arena, blocks * sizeof *arms);
-  if (!open || !scope || !arms) return false;
+  uint32_t *values = arena_alloc(w->env->arena, blocks * sizeof *values);
+  if (!open || !scope || !values) return false;
   for (uint32_t k = 0; k + 1 < w->dominance.size[w->f->entry.index]; k++) {
     struct nvm_block above = w->dominance.immediate[order[k].index];
     w->sibling[order[k].index] = w->child[above.index];
@@ -760,14 +763,14 @@ static bool walk(struct walker *w) {
   }
   for (struct nvm_block b = w->f->entry; !block_is_none(b);) {
     scope[b.index] = w->undo.count;
-    arms[b.index] = w->chosen.count;
+    values[b.index] = w->known_values.count;
     open[depth++] = b;
     if (!visit_block(w, b)) return false;
     b = w->child[b.index];
     while (block_is_none(b) && depth) {
       b = open[--depth];
       leave_scope(w, scope[b.index]);
-      forget_arms(w, arms[b.index]);
+      forget_known_values(w, values[b.index]);
       b = w->sibling[b.index];
     }
   }
@@ -786,9 +789,10 @@ enum nvm_status correlated_run(struct nvm_function *f, struct pass_env *env, boo
       .f = f, .dominance = &w.dominance, .range_of = current_range, .state = &w};
   w.nonnegative.marked = arena_alloc(env->arena, f->insts.count * sizeof *w.nonnegative.marked);
   w.case_of = arena_alloc(env->arena, f->blocks.count * sizeof *w.case_of);
-  w.arm = arena_alloc(env->arena, f->insts.count * sizeof *w.arm);
-  if (!w.knowledge || !w.known || !w.child || !w.sibling || !w.case_of || !w.fits || !w.arm ||
-      !w.nonnegative.marked || !relations_init(&w.relations, f, &w.dominance, env->arena) ||
+  w.known_value = arena_alloc(env->arena, f->insts.count * sizeof *w.known_value);
+  if (!w.knowledge || !w.known || !w.child || !w.sibling || !w.case_of || !w.fits ||
+      !w.known_value || !w.nonnegative.marked ||
+      !relations_init(&w.relations, f, &w.dominance, env->arena) ||
       !flow_dominance(env->flow, f, &w.dominance) || !rewrite_init(&w.rewrite, f, env->arena) ||
       !walk(&w) || !demote_counters(&w))
     return NVM_OUT_OF_MEMORY;

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Instructions that warps execute in our PTX and in a peer's, for every kernel of real modules on made-up arguments.
 
-    executed.py MODULES... [--peer clang|libnvvm | --made FOLDER] [--cache FOLDER] [--every N] [--level O3] [--counts FILE] [--sums]
+    executed.py MODULES... [--peer clang|libnvvm | --peer-ptx FOLDER] [--cache FOLDER] [--every N] [--level O3] [--counts FILE] [--sums]
 
 MODULES are unoptimized .ll files that clang 19 wrote, or folders of them. The peer compiles each, clang -O3 for sm_90 or
 libNVVM -opt=3 for compute_100, the first architecture for which it takes such text; its PTX is kept in the cache for the
-next run. With --made, the PTX of MODULE.ll is FOLDER/MODULE.ptx, which some compiler made of the same source, as nvcc;
-kernels are found by their names. ../peers/kernel_cases.c makes arguments without a finding as IR, executes both, and counts. Instructions of
+next run. With --peer-ptx, FOLDER/MODULE.ptx is the PTX that another compiler, such as nvcc, generated from the source of
+MODULE.ll; kernels are found by their names. ../peers/kernel_cases.c makes arguments without a finding as IR, executes both, and counts. Instructions of
 calls, shuffles, conversions and unconditional jumps are counted in the texts as well. Printed: the geometric mean of
 ours / theirs, the sums, how many kernels are more than 5 % and 25 % above, and the worst; a kernel that several modules
 instantiate counts once. --sums prints no names. --counts writes module, kernel, ours, theirs; --beside reads such a
@@ -29,7 +29,7 @@ import check_kernels  # noqa: E402  (modules_of, build_program)
 # At the start of a line, or of a block in braces, as inline assembly has it.
 TEXTS = {name: r"^\s*(?:\{\s*)?(?:@\S+\s+)?" + name + after for name, after in
          (("shfl.sync", r"\b"), ("call", r"\b"), ("cvt", r"\."), ("bra.uni", r"\b"))}
-PEERS = {"clang": "clang -O3", "libnvvm": "libNVVM -opt=3", "made": "the PTX of the folder"}
+PEERS = {"clang": "clang -O3", "libnvvm": "libNVVM -opt=3", "ptx": "the PTX of the folder"}
 
 
 def run(command, seconds):
@@ -54,8 +54,8 @@ def precise(text):
 
 def peer_ptx(module, options):
     """The path of the peer's PTX, or None where it refuses."""
-    if options.peer == "made":
-        path = os.path.join(options.made, os.path.basename(module).removesuffix(".ll") + ".ptx")
+    if options.peer == "ptx":
+        path = os.path.join(options.peer_ptx, os.path.basename(module).removesuffix(".ll") + ".ptx")
         return path if os.path.exists(path) else None
     with open(module, "rb") as file:
         text = file.read()
@@ -146,8 +146,9 @@ def main():
     add("modules", nargs="+")
     add("--cache", default=os.path.join(tempfile.gettempdir(), "executed-cache"))
     add("--clang", default="clang-19")
-    add("--peer", choices=PEERS, default="clang")
-    add("--made", metavar="FOLDER")
+    peer = parser.add_mutually_exclusive_group()
+    peer.add_argument("--peer", choices=("clang", "libnvvm"), default="clang")
+    peer.add_argument("--peer-ptx", metavar="FOLDER")
     add("--cpu", help="default: sm_90, sm_100 beside libNVVM")
     add("--level", default="O3")
     add("--every", type=int, default=1)
@@ -157,7 +158,7 @@ def main():
     add("--worst", type=int, default=20)
     add("--seconds", type=float, default=120, help="for each module (default: %(default)s)")
     options = parser.parse_args()
-    options.peer = "made" if options.made else options.peer
+    options.peer = "ptx" if options.peer_ptx else options.peer
     options.cpu = options.cpu or ("sm_100" if options.peer == "libnvvm" else "sm_90")
     os.makedirs(options.cache, exist_ok=True)
     rows, texts, left_out = {}, {"ours": collections.Counter(), "theirs": collections.Counter()}, 0

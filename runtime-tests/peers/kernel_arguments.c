@@ -75,7 +75,7 @@ static void fill(struct instance *c, struct nvm_type type, uint64_t index, bool 
     for (uint32_t i = 0; i < info->count; i++) {
       uint8_t *member = at + layout_member_offset(l, t, type, i);
       fill(c, type_member(t, type, i), is_scalar ? index + i : index, is_scalar, member, depth + 1);
-      if (is_bool(c, type, i)) *member &= 1;
+      if (is_bool(c, type, i) && type_equal(type_member(t, type, i), TYPE_I8)) *member &= 1;
     }
   } else if (kind == TY_VECTOR && type_scalar_bits(t, info->element) % 8 != 0) { /* packed bits */
     put(at, 0x5, layout_store_size(l, t, type));
@@ -127,8 +127,9 @@ static uint64_t buffer_of(struct instance *c, struct nvm_type element, int depth
 static bool loads_bool(const struct nvm_function *f, const struct nvm_inst *in) {
   const struct nvm_module *m = f->module;
   const struct meta_node *n = in->op == OP_LOAD ? inst_range(f, in) : NULL;
-  nvm_u128 end;
+  nvm_u128 begin, end;
   return n && n->count == 2 && type_equal(in->type, TYPE_I8) &&
+         meta_is_int(m, meta_operand(&m->metadata, n, 0), &begin) && begin == 0 &&
          meta_is_int(m, meta_operand(&m->metadata, n, 1), &end) && end == 2;
 }
 
@@ -143,7 +144,7 @@ static void note_bool(struct instance *c, const struct nvm_function *f, const st
       !const_is_int(c->m, inst_operand(f, gep, 2), &member))
     return;
   struct bool_place place = {type, (uint32_t)member};
-  if (!is_bool(c, type, place.member)) VEC_PUSH(&c->arena, &c->bools, place);
+  if (!is_bool(c, type, place.member) && !VEC_PUSH(&c->arena, &c->bools, place)) abort();
 }
 
 static void find_bools(struct instance *c) {

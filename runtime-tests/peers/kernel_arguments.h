@@ -1,6 +1,6 @@
 /* Made-up arguments for a kernel: what a pointer points to is taken from how the kernel and the
- * functions it calls use it; structures are filled member by member, those that are read as bools
- * with 0 and 1. */
+ * functions it calls use it; structures are filled member by member; members that are loaded
+ * as bools get 0 or 1. */
 #ifndef NVM_PEERS_KERNEL_ARGUMENTS_H
 #define NVM_PEERS_KERNEL_ARGUMENTS_H
 
