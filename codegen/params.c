@@ -317,6 +317,8 @@ static void read_argument(struct lower *l, uint32_t a) {
   if (!to) return;
   for (uint32_t k = 0; k < count; k++) to[k] = value_reg(l, value_of_arg(a), k);
   abi_load(l, p, name, to);
+  bool is_byte = type_equal(p->type, TYPE_I8) && p->kind == PASS_SCALAR;
+  if (is_byte && function_is_kernel(l->f)) emit_note_above(l, to[0], ABOVE_ZERO); /* ld.param.u8 */
 }
 
 bool params_plan(struct lower *l) {

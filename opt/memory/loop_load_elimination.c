@@ -9,7 +9,8 @@
  *            Addresses are compared by their scalar evolution; where that ends at an extended index
  *            that may wrap, the indices are compared.
  *            A loaded value is copied in each iteration that is not unrolled, so it is kept only in
- *            loops that may be.
+ *            loops that may be. An address may be invariant, if licm cannot promote it since other
+ *            loads may read it.
  * Requires:  loop-simplify.
  * Preserves: the control flow.
  * Cost:      per loop the product of its loads and accesses, at most MAX_ACCESSES of these.
@@ -23,7 +24,7 @@
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 
-enum { MAX_ACCESSES = 32, MAX_TERMS = 8, MAX_DEPTH = 8 };
+enum { MAX_ACCESSES = 64, MAX_TERMS = 8, MAX_DEPTH = 8 };
 
 struct eliminator {
   struct nvm_function *f;
@@ -201,12 +202,14 @@ static bool is_kept(struct eliminator *e, struct nvm_inst_id load, struct nvm_in
 /* The access whose value the load reads in the next iteration; {0}: none. */
 static struct nvm_inst_id find_source(struct eliminator *e, uint32_t number) {
   struct nvm_inst_id load = e->accesses[number];
-  bool stays_rolled = loops_forbid_unrolling(e->f, e->loop->hints);
+  /* Loads of an invariant address are equal, or licm's. */
+  bool only_stores =
+      loops_forbid_unrolling(e->f, e->loop->hints) || is_invariant(e, pointer_of(e, load));
   struct nvm_type type = function_inst(e->f, load)->type;
   for (uint32_t k = 0; k < e->count; k++) {
     struct nvm_inst_id i = e->accesses[k];
     const struct nvm_inst *inst = function_inst(e->f, i);
-    if (k == number || !is_access(e, i) || (inst->op == OP_LOAD && stays_rolled) ||
+    if (k == number || !is_access(e, i) || (inst->op == OP_LOAD && only_stores) ||
         !type_equal(effects_accessed_type(e->f, inst), type) ||
         !dominance_dominates(&e->nest.d, inst->block, e->loop->latch) ||
         !is_moved(e, pointer_of(e, load), pointer_of(e, i), MAX_DEPTH))
@@ -297,8 +300,7 @@ static bool visit_loop(struct eliminator *e) {
     struct nvm_inst_id load = e->accesses[k];
     const struct nvm_inst *i = function_inst(e->f, load);
     if (i->op != OP_LOAD || !is_access(e, load) || i->block.index != e->loop->header.index ||
-        is_invariant(e, pointer_of(e, load)) || !has_start(e, pointer_of(e, load), MAX_DEPTH) ||
-        !is_certain(e, load))
+        !has_start(e, pointer_of(e, load), MAX_DEPTH) || !is_certain(e, load))
       continue;
     struct nvm_inst_id source = find_source(e, k);
     if (!inst_is_none(source) && !eliminate(e, load, source)) return false;

@@ -5,7 +5,8 @@
  *            terms), sorted by offset, and cut greedily into runs without gaps of 2, 4 … bytes, up
  *            to the widest that the target has and the proven alignment allows. A run of loads is
  *            placed at its first, a run of stores at its last; an access that may alias one that
- *            moves past it prevents the run. Sizes count, not types: other types are cast.
+ *            moves past it prevents the run. Sizes count, not types: other types are cast. Stores
+ *            of all parts of an integer become one store of it.
  *            Variables that are local to the function or module get the alignment needed.
  *            Addresses are decomposed only for objects with several accesses and sufficient
  *            alignment.
@@ -352,6 +353,45 @@ static struct nvm_value join_stores(struct vectorizer *g, struct nvm_type elemen
   return make_cast(g, wide, lanes(g, element, bytes * 8));
 }
 
+/* A part of an integer: its bits from `shift` on. */
+struct part {
+  struct nvm_value of;
+  uint64_t shift;
+};
+
+/* v, or what it is shifted right from. */
+static struct part part_of(const struct nvm_function *f, struct nvm_value v) {
+  const struct nvm_inst *i = value_inst(f, v);
+  nvm_u128 shift;
+  bool shifts = i && (i->op == OP_LSHR || i->op == OP_ASHR) &&
+                const_is_int(f->module, inst_operand(f, i, 1), &shift) && shift < 128;
+  return shifts ? (struct part){inst_operand(f, i, 0), (uint64_t)shift} : (struct part){v, 0};
+}
+
+/* The integer whose parts the members store in order, `bytes` in all; VALUE_NULL: none. */
+static struct nvm_value stored_word(struct vectorizer *g, const struct member *run, uint32_t count,
+                                    uint32_t bytes) {
+  const struct nvm_function *f = g->f;
+  const struct type_table *t = &f->module->types;
+  struct nvm_value word = VALUE_NULL;
+  struct part first = {VALUE_NULL, 0};
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_value v = inst_operand(f, function_inst(f, run[k].inst), 0);
+    const struct nvm_inst *trunc = value_inst_of(f, v, OP_TRUNC);
+    if (!trunc || !type_is_int(t, trunc->type) ||
+        type_info(t, trunc->type)->width != run[k].bytes * 8)
+      return VALUE_NULL;
+    struct part part = part_of(f, inst_operand(f, trunc, 0));
+    if (k == 0) word = inst_operand(f, trunc, 0), first = part;
+    uint64_t shift = first.shift + (uint64_t)(run[k].offset - run[0].offset) * 8;
+    if (!value_equal(part.of, first.of) || part.shift != shift) return VALUE_NULL;
+  }
+  struct nvm_type type = type_int(&g->f->module->types, bytes * 8);
+  uint32_t width = type_info(t, value_type(f, word))->width;
+  if (bytes > 8 || first.shift + bytes * 8 > width) return VALUE_NULL;
+  return width == bytes * 8 ? word : builder_unary(&g->at, OP_TRUNC, type, word);
+}
+
 static void merge(struct vectorizer *g, const struct member *run, uint32_t count, uint32_t bytes,
                   uint32_t align_log2, const struct member *place, bool store) {
   struct nvm_function *f = g->f;
@@ -360,9 +400,10 @@ static void merge(struct vectorizer *g, const struct member *run, uint32_t count
                                             run[0].offset - place->offset);
   struct nvm_type element = element_of(g, run, count, bytes), type = lanes(g, element, bytes * 8);
   uint32_t aux = memory_access_pack((struct memory_access){.align_log2 = (align_log2 + 1) & 63});
+  struct nvm_value word = store ? stored_word(g, run, count, bytes) : VALUE_NULL;
+  if (store && value_is_none(word)) word = join_stores(g, element, run, count, bytes);
   struct nvm_value wide =
-      store ? builder_store(&g->at, join_stores(g, element, run, count, bytes), pointer, aux)
-            : builder_load(&g->at, type, pointer, aux);
+      store ? builder_store(&g->at, word, pointer, aux) : builder_load(&g->at, type, pointer, aux);
   if (value_kind(wide) != VALUE_INST) return; /* out of memory */
   struct nvm_inst_id made = {value_index(wide)};
   effects_copy_access_metadata(f, made, run[0].inst, true);
