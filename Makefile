@@ -374,7 +374,7 @@ FUZZ_TARGETS := $(patsubst runtime-tests/fuzz/%.c,$B/%,$(wildcard runtime-tests/
 fuzz-programs: $(FUZZ_TARGETS)
 .PHONY: fuzz-programs
 # fuzz_lsp includes the server's main file; of the command it takes what that needs.
-FUZZ_HEADERS := $(wildcard runtime-tests/fuzz/*.h) runtime-tests/peers/kernel_arguments.c
+FUZZ_HEADERS := $(wildcard runtime-tests/fuzz/*.h runtime-tests/fuzz/mutate/*.def) runtime-tests/peers/kernel_arguments.c
 $B/libdriver.a: $(filter-out %/main.o %/lsp/server.o,$(DRIVER_OBJECTS))
 	@echo '  AR $@'
 	$(Q)$(AR) rcs $@.$$$$ $^ && mv $@.$$$$ $@
