@@ -67,7 +67,8 @@ bool loops_is_invariant(const struct loops *l, const struct nvm_function *f, uin
                         struct nvm_value v);
 
 /* Instructions that an instruction counts as when loops are copied: phis, jumps, bitcasts, debug
- * records and lifetime markers become no code; a call also saves registers, and passes its arguments in memory. */
+ * records and lifetime markers become no code; a call also saves registers, and passes its
+ * arguments in memory. */
 static inline uint32_t loops_work(const struct nvm_function *f, const struct nvm_inst *i) {
   enum { CALL_WORK = 25 };
   if (i->op == OP_PHI || i->op == OP_BR || i->op == OP_DBG_RECORD || i->op == OP_BITCAST ||

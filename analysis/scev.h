@@ -103,7 +103,7 @@ struct trip_count scev_trip_count(struct scev_env *e, uint32_t loop);
 /* The same for the test at the end of block x, which leaves the loop and dominates its latch. */
 struct trip_count scev_exit_count(struct scev_env *e, uint32_t loop, struct nvm_block x);
 /* Whether `loop` must terminate: it is mustprogress and has no effect that counts as progress. */
-bool scev_must_end(const struct scev_env *e, uint32_t loop);
+bool trip_count_must_end(const struct scev_env *e, uint32_t loop);
 /* Emits instructions before `before` that compute a. `before` must be inside the loops of its
  * terms, which need an induction variable with step 1 or -1. VALUE_NULL when out of memory or not
  * expressible; what was emitted until then is dead. */

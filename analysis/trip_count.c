@@ -331,7 +331,7 @@ bool scev_no_wrap(const struct scev_env *e, struct nvm_value v, const struct rec
   return other && no_wrap_by(e, v, r, step, is_signed, l->exiting);
 }
 
-bool scev_must_end(const struct scev_env *e, uint32_t n) {
+bool trip_count_must_end(const struct scev_env *e, uint32_t n) {
   const struct nvm_function *f = e->f;
   const struct loop *l = &e->loops->data[n];
   bool promised = loops_hint(f, l->hints, "llvm.loop.mustprogress").given ||
@@ -607,7 +607,8 @@ static struct trip_count count_test(struct scev_env *e, uint32_t n, struct nvm_b
   c.no_wrap = is_signed_predicate(c.predicate) ? t.no_signed_wrap : t.no_unsigned_wrap;
   if (c.predicate == ICMP_NE) c.no_wrap = t.no_signed_wrap || t.no_unsigned_wrap;
   c.only = whole && l->exiting.index == x.index;
-  c.finite = whole && !c.no_wrap && l->exiting.index && c.magnitude > 1 && scev_must_end(e, n);
+  c.finite =
+      whole && !c.no_wrap && l->exiting.index && c.magnitude > 1 && trip_count_must_end(e, n);
   c.bounded = true;
   if (c.predicate == ICMP_NE) count_unequal(&c, &out);
   else if (c.predicate == ICMP_EQ) out.most = 1;

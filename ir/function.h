@@ -176,9 +176,9 @@ struct nvm_inst_id block_first_after_phis(const struct nvm_function *f, struct n
  * VALUE_NULL if there are several. Undef and poison count as values: the other value might not
  * dominate their edges. */
 struct nvm_value phi_single_value(const struct nvm_function *f, struct nvm_inst_id i);
-/* The !range of an instruction of scalar integer type: pairs of numbers for meta_is_int(), the begin
- * of an interval and its end, which is not in it. If the end is not above the begin, the interval
- * wraps. NULL: none. */
+/* The !range of an instruction of scalar integer type: pairs of numbers for meta_is_int(), the
+ * begin of an interval and its end, which is not in it. If the end is not above the begin, the
+ * interval wraps. NULL: none. */
 const struct meta_node *inst_range(const struct nvm_function *f, const struct nvm_inst *i);
 /* The value of a phi on the edge from block b; VALUE_NULL if there is none. */
 struct nvm_value phi_incoming(const struct nvm_function *f, struct nvm_inst_id phi,

@@ -38,7 +38,7 @@ static void find_nonterminating(struct deleter *d, struct arena *arena) {
   bool reducible = loops_are_all_cycles(d->f, &d->nest.d, arena);
   for (uint32_t n = l->count; n >= 1; n--) {
     bool counted = reducible && !d->may_not_end[n] && scev_trip_count(d->scev, n).known;
-    d->may_not_end[n] = !counted && !scev_must_end(d->scev, n);
+    d->may_not_end[n] = !counted && !trip_count_must_end(d->scev, n);
     d->may_not_end[l->data[n].parent] |= d->may_not_end[n];
   }
 }

@@ -312,6 +312,18 @@ static bool find_open_loops(struct loop_nest *nest, const struct nvm_function *f
   return true;
 }
 
+bool loop_loads_conditionally(const struct nvm_function *f, const struct loop_nest *nest,
+                              uint32_t n) {
+  const struct loop *l = &nest->loops.data[n];
+  for (uint32_t k = 0; k < l->block_count; k++) {
+    struct nvm_block b = nest->loops.blocks[l->first_block + k];
+    if (dominance_dominates(&nest->d, b, l->latch)) continue;
+    FOR_EACH_INST (f, b, i)
+      if (function_inst(f, i)->op == OP_LOAD) return true;
+  }
+  return false;
+}
+
 bool loop_is_closed(struct loop_nest *nest, const struct nvm_function *f, uint32_t n) {
   const struct loop *p = &nest->loops.data[n];
   if (block_is_none(p->preheader) || block_is_none(p->latch) || !has_dedicated_exits(nest, n))

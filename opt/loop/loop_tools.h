@@ -64,6 +64,10 @@ cost loop_division_cost(const struct nvm_function *f, const struct nvm_target *t
  * instructions that cost something (*size). *convergent: it has a convergent operation. */
 bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint32_t n,
                       uint32_t most, bool *convergent, uint32_t *size);
+/* Whether a load of the loop is executed in some iterations only. It waits for its branch, so
+ * unrolling does not increase the number of loads in flight. */
+bool loop_loads_conditionally(const struct nvm_function *f, const struct loop_nest *nest,
+                              uint32_t n);
 /* Whether loop n has a preheader, a latch, dedicated exits and LCSSA form. Computed for all loops
  * at the first call; a pass that changes loops keeps the others closed. */
 bool loop_is_closed(struct loop_nest *nest, const struct nvm_function *f, uint32_t n);

@@ -157,17 +157,6 @@ static uint64_t division_work(const struct unroller *u) {
   return work;
 }
 
-/* Whether a load is executed in some iterations only. It waits for its branch, so unrolling does not
- * increase the number of loads in flight. */
-static bool loads_conditionally(struct unroller *u) {
-  for (uint32_t k = 0; k < u->loop->block_count; k++) {
-    if (dominance_dominates(&u->nest.d, u->blocks[k], u->loop->latch)) continue;
-    FOR_EACH_INST (u->f, u->blocks[k], i)
-      if (function_inst(u->f, i)->op == OP_LOAD) return true;
-  }
-  return false;
-}
-
 /* The largest factor up to EXACT_FACTOR whose copies have at most `most` instructions and, if the
  * count is a number, leave no iterations over. */
 static uint32_t choose_factor(uint64_t work, uint64_t most, bool number, uint64_t iterations) {
@@ -244,7 +233,8 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
   if (convergent)
     return kept_rolled("operations on several threads permit no loop for remaining iterations",
                        !hinted);
-  if (!hinted && loads_conditionally(u)) return kept_rolled("its loads are conditional", true);
+  if (!hinted && loop_loads_conditionally(u->f, &u->nest, n))
+    return kept_rolled("its loads are conditional", true);
   if (!cheap || iterations <= (hinted ? factor : FEW_ITERATIONS))
     return kept_rolled("it has few iterations", !hinted);
   if (!hinted && factor > RUNTIME_FACTOR) factor = RUNTIME_FACTOR;

@@ -29,7 +29,7 @@
  * Preserves: the blocks; edges of impossible cases are removed.
  * Cost:      linear in instructions and in facts; conditions are followed MAX_DEPTH levels deep.
  * Omits:     other relations of two variables; vectors; ranges that hold on an edge into a join;
- *            phis of more than MAX_EDGES edges.
+ *            phis of more than 32 edges.
  * Tests:     check/opt/correlated*.nvir, unit/test_ranges.c. */
 #include "ir/build.h"
 #include "ir/dominance.h"
@@ -41,10 +41,11 @@
 #include "opt/cfg/cfg.h"
 #include "analysis/effects.h"
 #include "opt/passes.h"
+#include "opt/scalar/branch_values.h"
 #include "opt/rewrite.h"
 #include "analysis/uses.h"
 
-enum { MAX_DEPTH = 4, MAX_EDGES = 32 /* of phis with values by conditions */ };
+enum { MAX_DEPTH = 4 };
 enum { NOTHING, SOME, ONE }; /* what is known of a value: nothing yet, a range, a single number */
 enum { FITS_UNSIGNED = 1, FITS_SIGNED = 2 }; /* in 32 bits */
 
@@ -74,8 +75,7 @@ struct walker {
   struct relations relations;
   VEC(struct counter) counters;
   uint32_t *case_of; /* by block: the case operand of the switch that leads there, 0: none */
-  struct nvm_value *known_value; /* by instruction: what it equals here by a branch condition */
-  VEC(struct nvm_inst_id) known_values;
+  struct branch_values by_branch;
   bool changed;
 };
 
@@ -578,98 +578,6 @@ static bool demote_counters(struct walker *w) {
   return ok;
 }
 
-/* --- Values by conditions of branches --- */
-
-/* v, or the value that it equals here by a branch condition. */
-static struct nvm_value follow_known(const struct walker *w, struct nvm_value v) {
-  for (int k = 0; k < MAX_DEPTH && value_kind(v) == VALUE_INST && value_index(v) < w->insts &&
-                  !value_is_none(w->known_value[value_index(v)]);
-       k++)
-    v = w->known_value[value_index(v)];
-  return v;
-}
-
-/* The value of i if the condition is true (k = 0) or false (1); VALUE_NULL if it is not known. */
-static struct nvm_value value_by_condition(struct walker *w, struct nvm_inst_id i,
-                                           struct nvm_value condition, uint32_t k) {
-  const struct nvm_inst *inst = function_inst(w->f, i);
-  struct nvm_module *m = w->f->module;
-  if (value_equal(value_of_inst(i), condition)) return const_int(m, TYPE_I1, k == 0);
-  if (inst->operand_count == 0 || !value_equal(inst_operand(w->f, inst, 0), condition))
-    return VALUE_NULL;
-  switch ((enum op)inst->op) {
-    case OP_SELECT: return inst_operand(w->f, inst, 1 + k);
-    case OP_ZEXT: return const_int(m, inst->type, k == 0);
-    case OP_SEXT: return const_int(m, inst->type, k == 0 ? ~(nvm_u128)0 : 0);
-    default: return VALUE_NULL;
-  }
-}
-
-/* Records the values of d's instructions that are known if d branches to successor k. */
-static bool assume_successor(struct walker *w, struct nvm_block d, uint32_t k) {
-  struct nvm_inst_id t = block_terminator(w->f, d);
-  if (function_inst(w->f, t)->op != OP_CONDBR ||
-      block_successor(w->f, d, 0).index == block_successor(w->f, d, 1).index)
-    return true;
-  struct nvm_value condition = inst_operand_at(w->f, t, 0);
-  FOR_EACH_INST (w->f, d, i) {
-    if (i.index >= w->insts) continue;
-    w->known_value[i.index] = value_by_condition(w, i, condition, k);
-    if (!value_is_none(w->known_value[i.index]) && !VEC_PUSH(w->env->arena, &w->known_values, i))
-      return false;
-  }
-  return true;
-}
-
-static void forget_known_values(struct walker *w, uint32_t to) {
-  while (w->known_values.count > to)
-    w->known_value[w->known_values.data[--w->known_values.count].index] = VALUE_NULL;
-}
-
-/* The same for the only edge into b. */
-static bool assume_edge(struct walker *w, struct nvm_block b) {
-  struct nvm_block d = w->dominance.immediate[b.index];
-  if (block_is_none(d) || dominance_predecessor_count(&w->dominance, b) != 1) return true;
-  return assume_successor(w, d, block_successor(w->f, d, 0).index == b.index ? 0 : 1);
-}
-
-/* In the phis of a successor of b, for the edge from b. */
-static void insert_on_edge(struct walker *w, struct nvm_block b, struct nvm_block successor) {
-  FOR_EACH_PHI (w->f, successor, i) {
-    const struct nvm_inst *phi = function_inst(w->f, i);
-    if (phi->operand_count > 2 * MAX_EDGES) return;
-    for (uint32_t k = 0; k < phi->operand_count; k += 2) {
-      struct nvm_value v = inst_operand(w->f, phi, k), known = follow_known(w, v);
-      if (value_block(inst_operand(w->f, phi, k + 1)).index != b.index || value_equal(v, known))
-        continue;
-      inst_set_operand(w->f, i, k, known);
-      w->changed = true;
-    }
-  }
-}
-
-static bool visit_edges(struct walker *w, struct nvm_block b) {
-  for (uint32_t k = 0; k < block_successor_count(w->f, b); k++) {
-    uint32_t before = w->known_values.count;
-    if (!assume_successor(w, b, k)) return false;
-    if (w->known_values.count) insert_on_edge(w, b, block_successor(w->f, b, k));
-    forget_known_values(w, before);
-  }
-  return true;
-}
-
-static void insert_known_values(struct walker *w, struct nvm_inst_id i) {
-  const struct nvm_inst *inst = function_inst(w->f, i);
-  if (inst->op == OP_PHI) return;
-  for (uint32_t k = 0, count = inst->operand_count; k < count; k++) {
-    struct nvm_value v = inst_operand_at(w->f, i, k), known = follow_known(w, v);
-    if (value_equal(v, known)) continue;
-    inst_set_operand(w->f, i, k, known);
-    ++*w->env->statistic;
-    w->changed = true;
-  }
-}
-
 /* --- The walk --- */
 
 static void insert_constants(struct walker *w, struct nvm_inst_id i) {
@@ -685,28 +593,6 @@ static void insert_constants(struct walker *w, struct nvm_inst_id i) {
   }
 }
 
-/* Whether the edge from → b is only reached through successor k of block d. */
-static bool is_only_through(const struct walker *w, struct nvm_block d, uint32_t k,
-                            struct nvm_block from, struct nvm_block b) {
-  struct nvm_block to = block_successor(w->f, d, k);
-  if (from.index == d.index) return to.index == b.index;
-  return dominance_predecessor_count(&w->dominance, to) == 1 &&
-         dominance_dominates(&w->dominance, to, from);
-}
-
-/* Whether the phi is true on all paths through successor `yes` of d and false on the others. */
-static bool is_condition(const struct walker *w, const struct nvm_inst *phi, struct nvm_block d,
-                         uint32_t yes) {
-  nvm_u128 bit;
-  bool told = true;
-  for (uint32_t k = 0; k < phi->operand_count && told; k += 2) {
-    struct nvm_block from = {value_index(inst_operand(w->f, phi, k + 1))};
-    told = const_is_int(w->f->module, inst_operand(w->f, phi, k), &bit) &&
-           is_only_through(w, d, bit ? yes : 1 - yes, from, phi->block);
-  }
-  return told;
-}
-
 /* Replaces phis of b that are equal to a branch condition, or its negation. */
 static void use_condition(struct walker *w, struct nvm_block b) {
   struct nvm_block d = w->dominance.immediate[b.index];
@@ -717,9 +603,9 @@ static void use_condition(struct walker *w, struct nvm_block b) {
   FOR_EACH_PHI (w->f, b, i) {
     const struct nvm_inst *phi = function_inst(w->f, i);
     if (!type_equal(phi->type, TYPE_I1) || i.index >= w->insts) continue;
-    if (is_condition(w, phi, d, 0)) {
+    if (branch_values_is_condition(&w->by_branch, phi, d, 0)) {
       replace(w, i, condition);
-    } else if (is_condition(w, phi, d, 1)) {
+    } else if (branch_values_is_condition(&w->by_branch, phi, d, 1)) {
       struct builder at = builder_replacing(w->f, t);
       replace(w, i, builder_binary(&at, OP_XOR, condition, const_int(w->f->module, TYPE_I1, 1)));
     }
@@ -729,17 +615,18 @@ static void use_condition(struct walker *w, struct nvm_block b) {
 static bool visit_block(struct walker *w, struct nvm_block b) {
   if (!add_edge_condition(w, b)) return false;
   use_condition(w, b);
-  if (!assume_edge(w, b)) return false;
+  if (!branch_values_enter(&w->by_branch, b)) return false;
   nonnegative_mark(&w->nonnegative, b);
   FOR_EACH_INST (w->f, b, i) {
-    if (w->known_values.count) insert_known_values(w, i);
+    if (branch_values_count(&w->by_branch))
+      *w->env->statistic += branch_values_use(&w->by_branch, i);
     insert_constants(w, i);
     enum op op = (enum op)function_inst(w->f, i)->op;
     if (op >= OP_FIRST_INT && op <= OP_LAST_INT ? !visit_binary(w, i) : !visit_other(w, i))
       return false;
     if (w->knowledge[i.index] && w->known[i.index].width == 64 && !note_counter(w, i)) return false;
   }
-  return visit_edges(w, b);
+  return branch_values_leave(&w->by_branch, b);
 }
 
 static void leave_scope(struct walker *w, uint32_t to) {
@@ -763,14 +650,14 @@ static bool walk(struct walker *w) {
   }
   for (struct nvm_block b = w->f->entry; !block_is_none(b);) {
     scope[b.index] = w->undo.count;
-    values[b.index] = w->known_values.count;
+    values[b.index] = branch_values_count(&w->by_branch);
     open[depth++] = b;
     if (!visit_block(w, b)) return false;
     b = w->child[b.index];
     while (block_is_none(b) && depth) {
       b = open[--depth];
       leave_scope(w, scope[b.index]);
-      forget_known_values(w, values[b.index]);
+      branch_values_forget(&w->by_branch, values[b.index]);
       b = w->sibling[b.index];
     }
   }
@@ -789,15 +676,14 @@ enum nvm_status correlated_run(struct nvm_function *f, struct pass_env *env, boo
       .f = f, .dominance = &w.dominance, .range_of = current_range, .state = &w};
   w.nonnegative.marked = arena_alloc(env->arena, f->insts.count * sizeof *w.nonnegative.marked);
   w.case_of = arena_alloc(env->arena, f->blocks.count * sizeof *w.case_of);
-  w.known_value = arena_alloc(env->arena, f->insts.count * sizeof *w.known_value);
   if (!w.knowledge || !w.known || !w.child || !w.sibling || !w.case_of || !w.fits ||
-      !w.known_value || !w.nonnegative.marked ||
-      !relations_init(&w.relations, f, &w.dominance, env->arena) ||
-      !flow_dominance(env->flow, f, &w.dominance) || !rewrite_init(&w.rewrite, f, env->arena) ||
-      !walk(&w) || !demote_counters(&w))
+      !w.nonnegative.marked || !relations_init(&w.relations, f, &w.dominance, env->arena) ||
+      !flow_dominance(env->flow, f, &w.dominance) ||
+      !branch_values_init(&w.by_branch, f, &w.dominance, env->arena) ||
+      !rewrite_init(&w.rewrite, f, env->arena) || !walk(&w) || !demote_counters(&w))
     return NVM_OUT_OF_MEMORY;
   *env->statistic += w.rewrite.count;
   rewrite_apply(&w.rewrite);
-  *changed = w.changed;
+  *changed = w.changed || w.by_branch.changed;
   return NVM_OK;
 }
