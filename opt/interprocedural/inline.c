@@ -19,12 +19,12 @@
  *            noduplicate calls, operand bundles, different denormal modes, calls with another
  *            function type than the callee's.
  * Rules:     allocas move to the caller's entry block; lifetime.start marks the former position of
- *            arrays and structures. A byval
- *            argument is copied. `tail` is dropped. Inlined instructions keep their location,
- *            inlinedAt the call; those of functions without a subprogram get the call's; without a
- *            location of the call they have none. The callee's debug variables, !alias.scope and
- *            !noalias are dropped, since they would describe several copies at once.
- *            `mustprogress` is dropped if the callee has loops and lacks it.
+ *            arrays and structures. A byval argument is copied. `tail` is dropped. Inlined
+ *            instructions keep their location, inlinedAt the call; those of functions without a
+ *            subprogram get the call's; without a location of the call they have none. The callee's
+ *            debug variables, !alias.scope and !noalias are dropped, since they would describe
+ *            several copies at once. `mustprogress` is dropped if the callee has loops and lacks
+ *            it.
  * Requires:  nothing.
  * Preserves: nothing of the callers.
  * Cost:      linear in the size of the result.

@@ -30,9 +30,9 @@ struct deleter {
   const struct loop *loop;
 };
 
-/* Marks loops that may not terminate, and the loops around them; all but those that must progress,
- * if there are irreducible cycles. If a loop must progress, so must the
- * loops in it: while one of them runs, the outer one does not progress either. */
+/* Marks loops that may not terminate, and the loops around them; if there are irreducible cycles,
+ * all loops that need not progress. If a loop must progress, so must the loops in it: while one of
+ * them runs, the outer one does not progress either. */
 static void find_nonterminating(struct deleter *d, struct arena *arena) {
   const struct loops *l = &d->nest.loops;
   bool reducible = loops_are_all_cycles(d->f, &d->nest.d, arena);
@@ -43,7 +43,7 @@ static void find_nonterminating(struct deleter *d, struct arena *arena) {
   }
 }
 
-/* Marks loops with effects and may_not_end ones, and the loops around them. */
+/* Marks loops with effects, those that may not terminate, and the loops around them. */
 static bool find_kept(struct deleter *d, struct arena *arena) {
   const struct loops *l = &d->nest.loops;
   d->kept = arena_alloc(arena, (l->count + 1) * sizeof *d->kept);
@@ -72,8 +72,8 @@ static bool is_computable(struct deleter *d, struct nvm_value v, int64_t *step) 
          scev_step(d->scev, form, d->n, step);
 }
 
-/* The value of a phi of the exit for all edges from the loop; VALUE_NULL if they differ, or
- * if there are other edges. */
+/* The value of a phi of the exit for all edges from the loop; VALUE_NULL if they differ, or if
+ * there are other edges. */
 static struct nvm_value exit_value(struct deleter *d, struct nvm_inst_id i) {
   const struct nvm_inst *phi = function_inst(d->f, i);
   struct nvm_value v = inst_operand(d->f, phi, 0);
