@@ -273,6 +273,73 @@ struct known_bits known_bits_of(const struct nvm_function *f, struct nvm_value v
   return known(f, v, 0);
 }
 
+/* --- at most one bit -------------------------------------------------------------------------- */
+
+enum { MAX_PHIS = 2, MAX_INCOMING = 4 };
+
+/* The phis on the path to the value that is looked at. What is true of all operands of a phi if it
+ * was true of the phi before is always true of it. */
+struct assumed {
+  uint32_t phis[MAX_PHIS], count;
+};
+
+static bool at_most_one(const struct nvm_function *f, struct nvm_value v, struct assumed *a,
+                        uint32_t depth);
+
+static bool phi_has_at_most_one(const struct nvm_function *f, struct nvm_value v,
+                                struct assumed *a, uint32_t depth) {
+  const struct nvm_inst *i = value_inst(f, v);
+  for (uint32_t n = 0; n < a->count; n++)
+    if (a->phis[n] == value_index(v)) return true;
+  if (a->count == MAX_PHIS || i->operand_count > 2 * MAX_INCOMING) return false;
+  a->phis[a->count++] = value_index(v);
+  bool all = true;
+  for (uint32_t n = 0; all && n < i->operand_count; n += 2)
+    all = at_most_one(f, inst_operand(f, i, n), a, depth + 1);
+  a->count--;
+  return all;
+}
+
+static bool is_negated(const struct nvm_function *f, struct nvm_value v, struct nvm_value of) {
+  const struct nvm_inst *i = value_inst(f, v);
+  return i && i->op == OP_SUB && const_is_zero(f->module, inst_operand(f, i, 0)) &&
+         value_equal(inst_operand(f, i, 1), of);
+}
+
+static bool at_most_one(const struct nvm_function *f, struct nvm_value v, struct assumed *a,
+                        uint32_t depth) {
+  struct known_bits b = known(f, v, depth);
+  uint64_t most = known_bits_most(b);
+  if (b.width && !(most & (most - 1))) return true;
+  const struct nvm_inst *i = value_inst(f, v);
+  if (!i || depth >= MAX_DEPTH) return false;
+  struct nvm_value x = i->operand_count ? inst_operand(f, i, 0) : VALUE_NULL,
+                   y = i->operand_count > 1 ? inst_operand(f, i, 1) : VALUE_NULL;
+  switch ((enum op)i->op) {
+    case OP_SHL:
+    case OP_LSHR:
+    case OP_ZEXT:
+    case OP_TRUNC: return at_most_one(f, x, a, depth + 1);
+    case OP_ASHR:
+      return known_bits_nonnegative(known(f, x, depth + 1)) && at_most_one(f, x, a, depth + 1);
+    case OP_AND:
+      return is_negated(f, x, y) || is_negated(f, y, x) || at_most_one(f, x, a, depth + 1) ||
+             at_most_one(f, y, a, depth + 1);
+    case OP_SELECT:
+      return at_most_one(f, y, a, depth + 1) &&
+             at_most_one(f, inst_operand(f, i, 2), a, depth + 1);
+    case OP_PHI: return phi_has_at_most_one(f, v, a, depth);
+    default: return false;
+  }
+}
+
+bool known_bits_at_most_one(const struct nvm_function *f, struct nvm_value v) {
+  struct assumed none = {{0}, 0};
+  return at_most_one(f, v, &none, 0);
+}
+
+/* --- defined values --------------------------------------------------------------------------- */
+
 static bool is_defined_constant(const struct nvm_module *m, struct nvm_value v) {
   const struct constant_info *c = constant_info(&m->constants, v);
   for (uint32_t k = 0; c->kind == CONST_AGGREGATE && k < c->count; k++)

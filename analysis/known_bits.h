@@ -15,6 +15,10 @@ struct known_bits {
 /* The known bits of an instruction, argument or constant. Cost: a walk of bounded depth. */
 struct known_bits known_bits_of(const struct nvm_function *f, struct nvm_value v);
 
+/* Whether at most one bit of v is set, in each lane if it is a vector: 0 or a power of two, as a
+ * stride that a loop doubles. False if that is not known. Cost: a walk of bounded depth. */
+bool known_bits_at_most_one(const struct nvm_function *f, struct nvm_value v);
+
 /* Whether v is neither undef nor poison, and so are the lanes of a vector: false if that is not
  * known. Cost: a walk of bounded depth. */
 bool known_bits_are_defined(const struct nvm_function *f, struct nvm_value v);

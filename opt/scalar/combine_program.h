@@ -53,6 +53,7 @@ enum { RULE_BOOL_LIKE = 64, RULE_TYPE_BOOL = 128 };
   W(ZERO, 1)         /* register; number: the bits that must be known to be 0 */      \
   W(NONNEG, 1)       /* register; here and below: known bits */                       \
   W(NONZERO, 1)                                                                       \
+  W(ONE_BIT, 1)                                                                       \
   W(DEFINED, 1)                                                                       \
   W(FOLLOWS, 2)  /* register, register: the first is poison only if the second is */  \
   W(DISJOINT, 2) /* register, register */                                             \

@@ -269,6 +269,7 @@ static bool check(struct matcher *m, enum rule_word word, const uint16_t *a) {
     }
     case RULE_NONNEG: return known_bits_nonnegative(known_of(m, a[0]));
     case RULE_NONZERO: return known_of(m, a[0]).one != 0;
+    case RULE_ONE_BIT: return known_bits_at_most_one(m->k->f, value_of(m, a[0]));
     case RULE_DEFINED: return known_bits_are_defined(m->k->f, value_of(m, a[0]));
     case RULE_FOLLOWS: return follows(m->k, value_of(m, a[0]), value_of(m, a[1]), 0);
     case RULE_DISJOINT: return is_disjoint(known_of(m, a[0]), known_of(m, a[1]));

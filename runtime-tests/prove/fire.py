@@ -7,7 +7,7 @@ from the generated matcher, instances of its pattern are made, each a function:
     the function still computes the same.
 All are executed, without passes, after combine, and as PTX of -O3, on operands for which the pattern is defined;
 what they must give is computed here, by the language reference. Constants and operands are searched for among
-interesting ones. What a rule wants to know of an operand (zero, nonneg, nonzero, defined) is made true by a mask
+interesting ones. What a rule wants to know of an operand (zero, nonneg, nonzero, onebit, defined) is made true by a mask
 or a freeze.
 usage: fire.py [--quick] [NAME]     a few instances of each rule; rules whose names have NAME in them
 Ends with `N passed, N failed`; exit status 1 if any failed"""
@@ -201,7 +201,7 @@ class Instance:
         return set(names(n.flags)).union(*(names(f[0]) for f, has in self.chosen.items() if has and f[1] >> n.reg & 1))
 
     def facts(self, reg):
-        return [c for c in self.rule.checks if c[0] in ("ZERO", "NONNEG", "NONZERO", "DEFINED", "FOLLOWS") and
+        return [c for c in self.rule.checks if c[0] in ("ZERO", "NONNEG", "NONZERO", "ONE_BIT", "DEFINED", "FOLLOWS") and
                 self.rule.nodes[c[1]].kind == "value" and self.first(c[1]) == reg]
 
     def masks(self, reg):
@@ -213,6 +213,8 @@ class Instance:
                 found.append(("and", ~mask % (1 << w)))
             elif c[0] == "NONNEG":
                 found.append(("and", (1 << (w - 1)) - 1))
+            elif c[0] == "ONE_BIT":
+                found.append(("and", 1 << min(2, w - 1)))
             elif c[0] == "NONZERO":
                 found.append(("or", 1))
         return found

@@ -311,6 +311,8 @@ def fact(e, c, value, poison):
         claim = f"(= (bvand {value} {mask}) {bv(0, w)})"
     elif c[0] == "NONNEG":
         claim = f"(bvsge {value} {bv(0, w)})"
+    elif c[0] == "ONE_BIT":
+        claim = f"(= (bvand {value} (bvsub {value} {bv(1, w)})) {bv(0, w)})"
     else:
         claim = f"(not (= {value} {bv(0, w)}))"
     return f"(or {poison} {claim})"
@@ -331,7 +333,7 @@ def promises(e, rule, left_out=()):
         elif c[0] == "NUMBER_IS":
             w = e.types[c[1]][2]
             out.append(f"(= c_{c[1]} {bv(c[2], w)})" if c[2] < 0 or c[2] >> w == 0 else "false")
-        elif c[0] in ("ZERO", "NONNEG", "NONZERO"):
+        elif c[0] in ("ZERO", "NONNEG", "NONZERO", "ONE_BIT"):
             out.append(fact(e, c, *value(c[1])))
         elif c[0] == "DEFINED":
             out.append(f"(not {value(c[1])[1]})")
@@ -379,7 +381,7 @@ def undef_question(rule, types, preds, flags, reg):
     t = Encoder(rule, types, preds, flags, reg, "t")
     t.values = s.values
     target, target_poison = t.encode(rule.result)
-    own = [c for c in rule.checks if c[0] in ("ZERO", "NONNEG", "NONZERO") and s.representative(c[1]) == reg]
+    own = [c for c in rule.checks if c[0] in ("ZERO", "NONNEG", "NONZERO", "ONE_BIT") and s.representative(c[1]) == reg]
     if rule.of("DISJOINT"):
         return None
     facts = {e.side: [fact(e, c, copy, "false") for c in own for copy, _ in e.copies] for e in (s, t)}

@@ -315,7 +315,7 @@ class Rule:
         if c[0] == "WIDENS":
             a, b = self.type_of(c[1], types), self.type_of(c[2], types)
             return a[0] == b[0] and a[2] < b[2]
-        if c[0] in ("ZERO", "NONNEG", "NONZERO", "DISJOINT"):  # nothing is known of others
+        if c[0] in ("ZERO", "NONNEG", "NONZERO", "ONE_BIT", "DISJOINT"):  # nothing is known of others
             return types[c[1]][1] == "i" and types[c[1]][2] <= 64
         return True
 
@@ -323,7 +323,7 @@ class Rule:
         """(registers, test) of what the program checks."""
         found = []
         for c in self.checks:
-            if c[0] in ("SAME_TYPE", "WIDENS", "TYPE_IS", "ZERO", "NONNEG", "NONZERO", "DISJOINT"):
+            if c[0] in ("SAME_TYPE", "WIDENS", "TYPE_IS", "ZERO", "NONNEG", "NONZERO", "ONE_BIT", "DISJOINT"):
                 named = c[1:3] if c[0] in ("SAME_TYPE", "WIDENS") else c[1:2]
                 regs = {t & ~self.tables.BOOL_LIKE for t in named if t != self.tables.TYPE_BOOL}
                 found.append((regs, lambda types, c=c: self.passes(c, types)))

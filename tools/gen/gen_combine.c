@@ -136,6 +136,7 @@ static const struct shape shapes[] = {
     {"zero", "ZERO", NULL, KIND_VALUE, 2, false},
     {"nonneg", "NONNEG", NULL, KIND_VALUE, 1, false},
     {"nonzero", "NONZERO", NULL, KIND_VALUE, 1, false},
+    {"onebit", "ONE_BIT", NULL, KIND_VALUE, 1, false},
     {"defined", "DEFINED", NULL, KIND_VALUE, 1, false},
     {"follows", "FOLLOWS", NULL, KIND_VALUE, 2, false},
     {"disjoint", "DISJOINT", NULL, KIND_VALUE, 2, false},
@@ -832,19 +833,16 @@ static void put_leaf(const struct variant *v) {
 static int put_tree(struct variant **v, int count, int depth) {
   struct variant **same = gen_allocated(malloc((size_t)count * sizeof *same));
   struct gen_text groups = {0};
-  bool seen[RULE_MOST_SLOTS] = {false};
   int group_count = 0, leaves = 0;
   gen_add_bytes(&groups, "", 0);
-  for (int a = 0; a < count; a++) {
-    int n = 0, slot = v[a]->tests[depth].slot;
-    leaves += v[a]->test_count == depth;
-    if (v[a]->test_count == depth || seen[slot]) continue;
-    seen[slot] = true;
-    for (int b = a; b < count; b++)
-      if (v[b]->test_count > depth && v[b]->tests[depth].slot == slot) same[n++] = v[b];
-    add_group(&groups, same, n, depth);
-    group_count++;
+  for (int slot = 0; slot < RULE_MOST_SLOTS; slot++) {
+    int n = 0;
+    for (int k = 0; k < count; k++)
+      if (v[k]->test_count > depth && v[k]->tests[depth].slot == slot) same[n++] = v[k];
+    if (n) add_group(&groups, same, n, depth);
+    group_count += n > 0;
   }
+  for (int k = 0; k < count; k++) leaves += v[k]->test_count == depth;
   free(same);
   int begin = word_count;
   put("%d", group_count);
