@@ -18,7 +18,7 @@
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 
-enum { MAX_REGISTERS = 16, MAX_STATEMENTS = 16, MAX_SOURCES = 3 };
+enum { MAX_REGISTERS = 16, MAX_STATEMENTS = 16, MAX_SOURCES = 3, WARP_LANES = 32 };
 
 enum asm_form { BINARY, UNARY, CONVERT, PACK, CALL, COMPARE, SELECT, MOVE, WIDE };
 enum asm_type { PRED, I16, I32, I64, HALF, BFLOAT, HALVES, BFLOATS, FLOAT, DOUBLE };
@@ -185,6 +185,7 @@ static bool read_operand(struct expander *x, struct operand *o) {
   }
   struct nvm_text word = take_word(x);
   o->is_number = read_number(word, 0, &o->number);
+  if (text_is(word, "WARP_SZ")) o->is_number = true, o->number = WARP_LANES;
   return o->is_number || read_register(x, word, &o->first);
 }
 
