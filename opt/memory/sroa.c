@@ -27,7 +27,7 @@
  * Requires:  nothing; mem2reg promotes the parts.
  * Preserves: the control flow.
  * Cost:      n log n in the uses, times the parts of a variable, each round; variables of more
- *            than MAX_BYTES or MAX_PARTS are not split.
+ *            than MAX_BYTES or SROA_MAX_PARTS are not split.
  * Omits:     addresses through phis of several entries, selects that are not only loaded from,
  *            variable indices except into an array of one element; lifetime markers of split
  *            variables are dropped.
@@ -44,10 +44,9 @@
 #include "opt/passes.h"
 
 enum {
-  MAX_BYTES = 1024, /* of a variable */
+  MAX_BYTES = 1 << 16, /* of a variable */
   MAX_ROUNDS = 16,
-  MAX_PARTS = 128,  /* of a variable */
-  MAX_COPIED = 128, /* bytes of one that is only copied */
+  MAX_COPIED = 128 /* bytes of one that is only copied */
 };
 
 /* --- Facts --- */
@@ -504,11 +503,11 @@ static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool pat
     s->postponed = true;
     return false;
   }
-  if (!sroa_find_parts(s, (uint32_t)size)) {
+  if (!sroa_find_parts(s)) {
     s->failed = true;
     return false;
   }
-  if (s->parts.count > MAX_PARTS) return false;
+  if (s->parts.count > SROA_MAX_PARTS) return false;
   for (uint32_t k = 0; k < s->parts.count; k++) sroa_choose_form(s, &s->parts.data[k]);
   if (!is_profitable(s) || !can_fill(s)) return false;
   split_variable(s);

@@ -42,7 +42,7 @@ static struct nvm_type declared_type(const struct splitter *s, uint64_t offset) 
 /* Adds parts for bytes that are only copied, with their declared types, because that is how callers
  * access them after inlining. Other bytes become integers. */
 static bool add_gap(struct splitter *s, uint32_t begin, uint32_t end) {
-  while (begin < end) {
+  while (begin < end && s->parts.count <= SROA_MAX_PARTS) {
     struct part p = {.begin = begin, .form = PART_SCALAR, .type = declared_type(s, begin)};
     uint64_t bytes = p.type.index ? sroa_size(s, p.type) : 0;
     if (bytes == 0 || bytes > end - begin) {
@@ -57,9 +57,22 @@ static bool add_gap(struct splitter *s, uint32_t begin, uint32_t end) {
   return true;
 }
 
-bool sroa_find_parts(struct splitter *s, uint32_t size) {
-  uint32_t covered = 0; /* end of the last part */
+/* Adds the gap before `end`, as far as copies may reach into it: no other slice does. */
+static bool add_copied_gap(struct splitter *s, uint32_t begin, uint32_t end, uint32_t low,
+                           uint32_t high) {
+  return add_gap(s, begin > low ? begin : low, end < high ? end : high);
+}
+
+bool sroa_find_parts(struct splitter *s) {
+  uint32_t covered = 0, /* end of the last part */
+      low = UINT32_MAX, high = 0; /* of the bytes that are copied */
   qsort(s->slices.data, s->slices.count, sizeof *s->slices.data, compare_slices);
+  for (uint32_t k = 0; k < s->slices.count; k++) {
+    const struct slice *c = &s->slices.data[k];
+    if (slice_is_uncut(c)) continue;
+    low = c->begin < low ? c->begin : low;
+    high = c->end > high ? c->end : high;
+  }
   for (uint32_t k = 0; k < s->slices.count; k++) {
     const struct slice *c = &s->slices.data[k];
     if (!slice_is_uncut(c)) continue;
@@ -69,12 +82,12 @@ bool sroa_find_parts(struct splitter *s, uint32_t size) {
       covered = p->end;
       continue;
     }
-    if (!add_gap(s, covered, c->begin)) return false;
+    if (!add_copied_gap(s, covered, c->begin, low, high)) return false;
     struct part p = {.begin = c->begin, .end = c->end};
     if (!VEC_PUSH(s->arena, &s->parts, p)) return false;
     covered = c->end;
   }
-  return add_gap(s, covered, size);
+  return high <= covered || add_copied_gap(s, covered, high, low, high);
 }
 
 /* The type of the accesses that cover the whole part: their common type, an integer if the types
