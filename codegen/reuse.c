@@ -25,6 +25,12 @@
  *     mov.b16   %rs1, %rs3;          →
  *     mov.b16   %rs2, %rs4;
  *
+ * A copy of a register of several definitions goes if all reads of the copy follow before the next
+ * label and before the register's next definition: bitcasts of phis.
+ *
+ *     mov.b16   %rs7, %rs1;                add.f16   %rs8, %rs1, %rs5;
+ *     add.f16   %rs8, %rs7, %rs5;    →
+ *
  * Linear; the table forgets on collisions. */
 #include "codegen/part.h"
 #include "codegen/select.h"
@@ -395,6 +401,69 @@ static void remove_copies(struct reuser *u) {
   u->pf->entries.count = kept;
 }
 
+/* --- copies of registers of several definitions ------------------------------------------------ */
+
+/* Reads of `from` in o, which become reads of `to` unless that is none. */
+static uint32_t count_reads(struct reuser *u, struct ptx_operand *o, struct ptx_reg from,
+                            struct ptx_reg to) {
+  uint32_t count, found = 0;
+  struct ptx_operand *at = members(u, o, &count);
+  for (uint32_t k = 0; k < count; k++)
+    if (is_group(&at[k])) {
+      found += count_reads(u, &at[k], from, to);
+    } else if (is_register(&at[k]) && at[k].reg.bits == from.bits) {
+      if (!ptx_reg_is_none(to)) at[k].reg = to;
+      found++;
+    }
+  return found;
+}
+
+/* The same in the stretch of code from entry n up to the next definition of `until`, or for
+ * LOOK_AHEAD entries. */
+static uint32_t count_reads_ahead(struct reuser *u, uint32_t n, struct ptx_reg from,
+                                  struct ptx_reg until, struct ptx_reg to) {
+  enum { LOOK_AHEAD = 64 };
+  uint32_t found = 0;
+  for (uint32_t end = n + LOOK_AHEAD; n < u->pf->entries.count && n < end; n++) {
+    struct ptx_entry *e = &u->pf->entries.data[n];
+    if (e->kind == PTX_COMMENT || e->kind == PTX_LOC) continue;
+    if (e->kind != PTX_INST) break;
+    for (uint32_t k = writes_first(u, e); k < e->operand_count; k++)
+      found += count_reads(u, operand_at(u, e, k), from, to);
+    if (e->guard.bits == from.bits) {
+      if (!ptx_reg_is_none(to)) e->guard = to;
+      found++;
+    }
+    if (writes_first(u, e) && is_in(u, operand_at(u, e, 0), until)) break;
+  }
+  return found;
+}
+
+/* Whether the copy n is not needed any more, since all its readers now read what it copies. */
+static bool is_read_directly(struct reuser *u, uint32_t n) {
+  const struct ptx_entry *e = &u->pf->entries.data[n];
+  if (e->kind != PTX_INST || e->op != PTX_MOV || e->must_stay || !ptx_reg_is_none(e->guard) ||
+      e->operand_count != 2)
+    return false;
+  const struct ptx_operand *to = operand_at(u, e, 0), *from = operand_at(u, e, 1);
+  if (to->kind != PTX_OPERAND_REG || from->kind != PTX_OPERAND_REG || from->negated ||
+      from->count != 0 || ptx_reg_class(to->reg) != ptx_reg_class(from->reg) ||
+      facts_of(u, to->reg)->definitions != 1)
+    return false;
+  struct ptx_reg copy = to->reg, copied = from->reg, none = {0};
+  if (count_reads_ahead(u, n + 1, copy, copied, none) != facts_of(u, copy)->reads) return false;
+  count_reads_ahead(u, n + 1, copy, copied, copied);
+  return true;
+}
+
+static void read_directly(struct reuser *u) {
+  struct ptx_entry *entries = u->pf->entries.data;
+  uint32_t kept = 0, count = u->pf->entries.count;
+  for (uint32_t n = 0; n < count; n++)
+    if (!is_read_directly(u, n)) entries[kept++] = entries[n];
+  u->pf->entries.count = kept;
+}
+
 /* --- */
 
 /* Whether text names registers, or inline assembly may jump back. */
@@ -427,4 +496,5 @@ void reuse_values(struct lower *l, uint32_t first_wide) {
     if (entries[n].kind == PTX_INST) read_entry(&u, &entries[n]);
   remove_unread(&u);
   remove_copies(&u);
+  read_directly(&u);
 }

@@ -59,8 +59,9 @@ static bool allows_use(struct finder *g, struct nvm_inst_id user, uint32_t k, bo
   switch ((enum op)i->op) {
     case OP_LOAD: return !memory_access_unpack(i->aux).is_volatile;
     case OP_STORE:
-      return k == 1 && g->object < g->uses.insts && const_is_undef_or_poison(g->f->module, inst_operand(g->f, i, 0)) &&
-             effects_is_plain_access(i) && VEC_PUSH(g->arena, &g->markers, user);
+      return k == 1 && g->object < g->uses.insts && effects_is_plain_access(i) &&
+             const_is_undef_or_poison(g->f->module, inst_operand(g->f, i, 0)) &&
+             VEC_PUSH(g->arena, &g->markers, user);
     case OP_CALL: return allows_call(g, user, k, is_variable);
     case OP_GEP:
     case OP_BITCAST:
