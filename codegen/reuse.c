@@ -401,7 +401,7 @@ static void remove_copies(struct reuser *u) {
   u->pf->entries.count = kept;
 }
 
-/* --- copies of registers of several definitions ------------------------------------------------ */
+/* --- copies of registers of several definitions, before these change ------------------------- */
 
 /* Reads of `from` in o, which become reads of `to` unless that is none. */
 static uint32_t count_reads(struct reuser *u, struct ptx_operand *o, struct ptx_reg from,

@@ -279,6 +279,7 @@ enum nvm_status combine_run(struct nvm_function *f, struct pass_env *env, bool *
                        .m = env->module,
                        .arena = env->arena,
                        .flushes = env->target->ftz || function_flushes_f32(f),
+                       .divides_exactly = env->target->prec_div >= 2,
                        .narrows_loads = env->parameters & 1 << PARAMETER_LOADS,
                        .budget = (uint64_t)f->insts.count * BUDGET_FACTOR + BUDGET_LEAST};
   uint64_t all = k.budget;

@@ -1,6 +1,6 @@
 /* Shared by the files of combine: the worklist (combine.c), the rules of combine.rules
  * (combine_rules.c), and transformations that need code (combine_code.c, combine_lanes.c,
- * combine_bits.c). */
+ * combine_bits.c, combine_extremum.c, combine_precision.c). */
 #ifndef NVM_OPT_COMBINE_H
 #define NVM_OPT_COMBINE_H
 
@@ -28,6 +28,7 @@ struct combiner {
   bool linked;                  /* the use lists are built */
   bool narrows_loads;           /* combine<loads> */
   bool flushes;                 /* denormals of f32 */
+  bool divides_exactly;         /* f32 */
   VEC(uint32_t) stack;          /* worklist of instructions */
   uint64_t budget;              /* remaining number of replacements */
 };
@@ -68,6 +69,10 @@ struct nvm_value combine_count_of_bits(struct combiner *k, struct nvm_inst_id ro
 struct nvm_value combine_mask_of_counter(struct combiner *k, struct nvm_inst_id root);
 /* Changes br (xor c, true), a, b to br c, b, a. Whether it did. */
 bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root);
+/* Floats in a format that is wider than needed (combine_precision.c), for the op of their name. */
+struct nvm_value combine_fptrunc(struct combiner *k, struct nvm_inst_id root);
+struct nvm_value combine_fcmp(struct combiner *k, struct nvm_inst_id root);
+struct nvm_value combine_float_to_int(struct combiner *k, struct nvm_inst_id root);
 /* The larger or smaller one of a float and a constant (combine_extremum.c). */
 struct nvm_value combine_extremum(struct combiner *k, struct nvm_inst_id root);
 

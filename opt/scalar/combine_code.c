@@ -11,6 +11,7 @@
  *   uitofp, sitofp of a bool: a select
  *   uitofp, sitofp of another extension: of the narrow integer
  *   fdiv       by a power of two: a product
+ *   fptrunc, fcmp, fptosi, fptoui   of floats that need not be as wide
  *   bitcast    to float of a select between the bits of a float and a constant: a select of floats
  *   and, or    with undef: 0, -1
  *   any op     of selects of constants by one condition: a select of the two results
@@ -664,6 +665,10 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_UITOFP] = float_of_integer,
       [OP_SITOFP] = float_of_integer,
       [OP_FDIV] = fdiv_by_power,
+      [OP_FPTRUNC] = combine_fptrunc,
+      [OP_FCMP] = combine_fcmp,
+      [OP_FPTOSI] = combine_float_to_int,
+      [OP_FPTOUI] = combine_float_to_int,
       [OP_BITCAST] = bitcast_simplify,
       [OP_AND] = and_simplify,
       [OP_OR] = or_simplify,
