@@ -133,9 +133,13 @@ static bool add_use(struct splitter *s, struct nvm_inst_id id, struct nvm_value 
       return effects_is_plain_access(i) &&
              add_slice(s, id, SLICE_LOAD, offset, sroa_size(s, i->type), size, i->type);
     case OP_STORE: {
-      struct nvm_type type = value_type(s->f, inst_operand(s->f, i, 0));
-      return effects_is_plain_access(i) && !value_equal(inst_operand(s->f, i, 0), pointer) &&
-             add_slice(s, id, SLICE_STORE, offset, sroa_size(s, type), size, type);
+      struct nvm_value v = inst_operand(s->f, i, 0);
+      struct nvm_type type = value_type(s->f, v);
+      enum type_kind kind = type_kind(&s->m->types, type);
+      bool undefined = (kind == TY_STRUCT || kind == TY_ARRAY) && const_is_undef_or_poison(s->m, v);
+      return effects_is_plain_access(i) && !value_equal(v, pointer) &&
+             add_slice(s, id, undefined ? SLICE_UNDEF : SLICE_STORE, offset, sroa_size(s, type),
+                       size, type);
     }
     case OP_CALL: return add_call(s, id, pointer, offset, size);
     case OP_GEP:
@@ -412,7 +416,22 @@ static void rewrite_cut(struct splitter *s, const struct slice *c, const struct 
   else store_other(s, &o, load_part(s, p));
 }
 
+/* The values of the parts that the undefined bytes cover are undefined. */
+static void rewrite_undefined(struct splitter *s, const struct slice *c) {
+  for (uint32_t k = 0; k < s->parts.count; k++) {
+    const struct part *p = &s->parts.data[k];
+    if (p->form != PART_DEAD && p->form != PART_MEMORY && slice_covers(c, p))
+      store_part(s, p, const_undef(s->m, p->type));
+  }
+  remove_user(s, c->inst);
+}
+
 static void rewrite_slice(struct splitter *s, const struct slice *c) {
+  if (c->kind == SLICE_UNDEF) {
+    s->b = builder_replacing(s->f, c->inst);
+    rewrite_undefined(s, c);
+    return;
+  }
   struct part *p = part_at(s, c->begin);
   s->b = builder_replacing(s->f, c->inst);
   if (c->kind == SLICE_LOAD) {
@@ -465,7 +484,7 @@ static bool should_postpone(const struct splitter *s) {
   for (uint32_t k = 0; !s->has_accesses && k < s->slices.count; k++) {
     const struct slice *c = &s->slices.data[k];
     const struct nvm_inst *i = function_inst(s->f, c->inst);
-    if (c->kind == SLICE_SET) continue;
+    if (c->kind == SLICE_SET || c->kind == SLICE_UNDEF) continue;
     if (sroa_is_in_variable(s, inst_operand(s->f, i, c->kind == SLICE_COPY_TO ? 1 : 0)))
       return true;
   }

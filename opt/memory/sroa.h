@@ -7,7 +7,14 @@
 #include "ir/build.h"
 #include "opt/rewrite.h"
 
-enum slice_kind { SLICE_LOAD, SLICE_STORE, SLICE_COPY_TO, SLICE_COPY_FROM, SLICE_SET };
+enum slice_kind {
+  SLICE_LOAD,
+  SLICE_STORE,
+  SLICE_COPY_TO,
+  SLICE_COPY_FROM,
+  SLICE_SET,
+  SLICE_UNDEF /* a store of an undefined struct or array */
+};
 
 struct slice {
   uint32_t begin, end; /* bytes */

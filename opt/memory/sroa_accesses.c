@@ -13,7 +13,7 @@
 #include "opt/memory/sroa.h"
 
 enum {
-  MAX_MEMBERS = 64, /* of a struct that is loaded or stored */
+  MAX_MEMBERS = 128, /* of a struct that is loaded or stored */
   MAX_DEPTH = 16,   /* nesting of structs */
 };
 

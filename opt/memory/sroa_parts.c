@@ -69,7 +69,7 @@ bool sroa_find_parts(struct splitter *s) {
   qsort(s->slices.data, s->slices.count, sizeof *s->slices.data, compare_slices);
   for (uint32_t k = 0; k < s->slices.count; k++) {
     const struct slice *c = &s->slices.data[k];
-    if (slice_is_uncut(c)) continue;
+    if (slice_is_uncut(c) || c->kind == SLICE_UNDEF) continue;
     low = c->begin < low ? c->begin : low;
     high = c->end > high ? c->end : high;
   }
@@ -141,7 +141,7 @@ void sroa_choose_form(struct splitter *s, struct part *p) {
   for (uint32_t k = 0; k < s->slices.count; k++) {
     const struct slice *c = &s->slices.data[k];
     if (c->begin >= p->end) break; /* slices are sorted */
-    if (!slice_overlaps(c, p)) continue;
+    if (!slice_overlaps(c, p) || c->kind == SLICE_UNDEF) continue;
     p->touched = true;
     p->read |= c->kind == SLICE_LOAD || c->kind == SLICE_COPY_FROM;
     if (slice_is_uncut(c)) {
