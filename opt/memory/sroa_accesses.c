@@ -1,6 +1,7 @@
 /* Splits accesses that sroa cannot handle directly:
  *
- *   load {T, U} of a variable        a load of each member, combined by insertvalue
+ *   load {T, U} of a variable,       a load of each member, combined by insertvalue
+ *     or of which only members are used
  *   store {T, U} to a variable       a store of each member, from extractvalue or insertvalue
  *   extractvalue of insertvalue      the inserted value
  *   load of select c, &a, &b         select c, load a, load b; a store stores to both. For a load,
@@ -138,12 +139,15 @@ static void split_struct_store(struct splitter *s, struct nvm_inst_id id,
   inst_remove(s->f, id);
 }
 
-static bool split_struct_access(struct splitter *s, struct nvm_inst_id id) {
+/* `extracted`: by load, how many extractvalues read it. */
+static bool split_struct_access(struct splitter *s, struct nvm_inst_id id,
+                                const uint32_t *extracted) {
   const struct nvm_inst *i = function_inst(s->f, id);
   bool load = i->op == OP_LOAD;
   struct nvm_type type = effects_accessed_type(s->f, i);
+  bool by_members = load && extracted[id.index] && extracted[id.index] == s->f->uses.data[id.index];
   if (!type_is_aggregate(&s->m->types, type) || !effects_is_plain_access(i) ||
-      !sroa_is_in_variable(s, inst_operand(s->f, i, load ? 0 : 1)))
+      !(by_members || sroa_is_in_variable(s, inst_operand(s->f, i, load ? 0 : 1))))
     return false;
   member_list members = {.count = 0};
   struct member root = {.type = type};
@@ -424,6 +428,29 @@ static bool split_choices(struct splitter *s) {
   return any;
 }
 
+static bool split_structs(struct splitter *s) {
+  bool any = false;
+  uint32_t old_count = s->f->insts.count;
+  uint32_t *extracted = arena_alloc(s->arena, old_count * sizeof *extracted);
+  s->failed |= !extracted;
+  if (!extracted) return false;
+  FOR_EACH_BLOCK (s->f, b)
+    FOR_EACH_INST (s->f, b, i) {
+      const struct nvm_inst *inst = function_inst(s->f, i);
+      struct nvm_value v = inst->operand_count ? inst_operand(s->f, inst, 0) : VALUE_NULL;
+      if (inst->op == OP_EXTRACTVALUE && value_inst_of(s->f, v, OP_LOAD))
+        extracted[value_index(v)]++;
+    }
+  FOR_EACH_BLOCK (s->f, b)
+    for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i); i = next) {
+      next = function_inst(s->f, i)->next;
+      uint16_t op = function_inst(s->f, i)->op;
+      if (i.index < old_count && (op == OP_LOAD || op == OP_STORE))
+        any |= split_struct_access(s, i, extracted);
+    }
+  return any;
+}
+
 bool sroa_split_accesses(struct splitter *s, struct sroa_found found) {
   if (!found.choices && !found.structs && !found.members) return false;
   if (!rewrite_init(&s->rewrite, s->f, s->arena)) {
@@ -436,14 +463,7 @@ bool sroa_split_accesses(struct splitter *s, struct sroa_found found) {
     s->failed |= !rewrite_init(&s->rewrite, s->f, s->arena);
     if (s->failed) return true;
   }
-  if (found.structs)
-    FOR_EACH_BLOCK (s->f, b)
-      for (struct nvm_inst_id i = function_block(s->f, b)->first, next; !inst_is_none(i);
-           i = next) {
-        next = function_inst(s->f, i)->next;
-        uint16_t op = function_inst(s->f, i)->op;
-        if (op == OP_LOAD || op == OP_STORE) any |= split_struct_access(s, i);
-      }
+  if (found.structs) any |= split_structs(s);
   if (found.structs || found.members)
     FOR_EACH_BLOCK (s->f, b)
       FOR_EACH_INST (s->f, b, i)

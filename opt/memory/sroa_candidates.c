@@ -81,6 +81,7 @@ static void note_uses(struct splitter *s, const struct nvm_inst *i, struct sroa_
     case OP_EXTRACTVALUE:
       first = inst_operand(s->f, i, 0);
       found->members |= is_op(s, first, OP_INSERTVALUE) || is_op(s, first, OP_EXTRACTVALUE);
+      found->structs |= is_op(s, first, OP_LOAD);
       break;
     default: break;
   }
