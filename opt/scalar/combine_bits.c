@@ -3,7 +3,8 @@
  *
  *   or         of the bytes of a value in reverse order: llvm.bswap
  *   lshr       that ends the population count in fields of 2, 4 and 8 bits: llvm.ctpop
- *   and        of a sum of a counter, with a mask below its step: computed before the loop */
+ *   and        of a sum of a counter, with a mask below its step: computed before the loop
+ *   or         of a left shift and a bool, in combine<loads>: a sum */
 #include "analysis/known_bits.h"
 #include "ir/evalint.h"
 #include "ir/intrinsic.h"
@@ -173,4 +174,25 @@ struct nvm_value combine_mask_of_counter(struct combiner *k, struct nvm_inst_id 
   struct nvm_inst_id at = block_terminator(k->f, before);
   operands[0] = at_start(k, at, operands[0], phi, inst_operand(k->f, i, start));
   return build_op(k, at, OP_AND, 0, type, 0, 2, operands);
+}
+
+/* --- Bits joined --- */
+
+/* `x << C | zext b` is a sum, one mad.lo, where no other rule looks for its parts any more. */
+struct nvm_value combine_sum_of_bits(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  nvm_u128 amount;
+  if (!k->narrows_loads || !type_equal(i->type, TYPE_I32)) return VALUE_NULL;
+  for (uint32_t n = 0; n < 2; n++) {
+    struct nvm_value v = inst_operand(k->f, i, n), other = inst_operand(k->f, i, 1 - n);
+    const struct nvm_inst *shifted = value_inst_of(k->f, v, OP_SHL),
+                          *bit = value_inst_of(k->f, other, OP_ZEXT);
+    if (!shifted || !bit || k->f->uses.data[value_index(v)] != 1 ||
+        !const_is_int(k->m, inst_operand(k->f, shifted, 1), &amount) || amount == 0 ||
+        !type_equal(value_type(k->f, inst_operand(k->f, bit, 0)), TYPE_I1))
+      continue;
+    struct nvm_value pair[] = {v, other};
+    return build_op(k, root, OP_ADD, INST_NUW, TYPE_I32, 0, 2, pair);
+  }
+  return VALUE_NULL;
 }

@@ -518,6 +518,7 @@ static struct nvm_value and_simplify(struct combiner *k, struct nvm_inst_id root
 
 static struct nvm_value or_simplify(struct combiner *k, struct nvm_inst_id root) {
   struct nvm_value to = decided_by_undef(k, function_inst(k->f, root));
+  if (value_is_none(to)) to = combine_sum_of_bits(k, root);
   if (value_is_none(to)) to = combine_byte_swap(k, root);
   return value_is_none(to) ? combine_joined_halves(k, root) : to;
 }
