@@ -164,6 +164,26 @@ static struct nvm_value word_of_truncs(const struct combiner *k, struct nvm_valu
   return value_equal(shifted_half(k, inst_operand(k->f, b, 0), OP_LSHR), word) ? word : VALUE_NULL;
 }
 
+/* The i32 of whose bits `half` is lane n, perhaps as a float; VALUE_NULL: of none. */
+static struct nvm_value word_of_lane(const struct combiner *k, struct nvm_value half, uint64_t n) {
+  const struct nvm_inst *cast = value_inst_of(k->f, half, OP_BITCAST);
+  const struct nvm_inst *lane =
+      value_inst_of(k->f, cast ? inst_operand(k->f, cast, 0) : half, OP_EXTRACTELEMENT);
+  uint64_t at;
+  if (!lane || !constant_index(k, inst_operand(k->f, lane, 1), &at) || at != n) return VALUE_NULL;
+  const struct nvm_inst *pair = value_inst_of(k->f, inst_operand(k->f, lane, 0), OP_BITCAST);
+  struct nvm_value word = pair ? inst_operand(k->f, pair, 0) : VALUE_NULL;
+  return pair && type_equal(value_type(k->f, word), TYPE_I32) ? word : VALUE_NULL;
+}
+
+/* The same of both lanes. */
+static struct nvm_value word_with_lanes(const struct combiner *k, struct nvm_value low,
+                                        struct nvm_value high) {
+  struct nvm_value word = word_of_lane(k, low, 0), other = word_of_lane(k, high, 1);
+  return !value_is_none(word) && !value_is_none(other) && value_equal(word, other) ? word
+                                                                                   : VALUE_NULL;
+}
+
 enum { MAX_HALVES = 16 };
 
 /* Sets the lanes of a vector that is made of nothing else; false if it is made otherwise. */
@@ -187,13 +207,15 @@ struct nvm_value combine_words_of_halves(struct combiner *k, struct nvm_inst_id 
   struct nvm_value halves = inst_operand(k->f, function_inst(k->f, root), 0), lanes[MAX_HALVES],
                    words[MAX_HALVES / 2];
   const struct type_info *from = type_info(&k->m->types, value_type(k->f, halves));
-  if (from->kind != TY_VECTOR || !type_equal(from->element, TYPE_I16) || from->count % 2 ||
+  if (from->kind != TY_VECTOR || type_scalar_bits(&k->m->types, from->element) != 16 ||
+      from->count % 2 ||
       from->count > MAX_HALVES || !type_equal(type_scalar(&k->m->types, type), TYPE_I32) ||
       !find_lanes(k, halves, from->count, lanes))
     return VALUE_NULL;
   uint64_t count = from->count / 2;
   for (uint64_t n = 0; n < count; n++) {
     words[n] = word_of_truncs(k, lanes[2 * n], lanes[2 * n + 1]);
+    if (value_is_none(words[n])) words[n] = word_with_lanes(k, lanes[2 * n], lanes[2 * n + 1]);
     if (value_is_none(words[n])) return VALUE_NULL;
   }
   if (!type_is_vector(&k->m->types, type)) return words[0];
