@@ -194,6 +194,7 @@ help:
 	@echo 'make bench-compile  IR to PTX beside clang -O3, and how time grows with size; MODULES=folder'
 	@echo 'make bench-gpu      kernels on a GPU in the code of four compilers; FOLDER=where to keep it, SOURCES=folder'
 	@echo 'make bench-executed  instructions that kernels of real modules execute, beside clang -O3; MODULES=folder'
+	@echo 'make bench-missed    what passes of LLVM still simplify in our optimized IR; MODULES=folder'
 	@echo 'make fuzz-diff      execute random kernels in many ways and compare; N=500 SEED=0 HOST=3'
 	@echo 'make fuzz-cuda      execute random CUDA kernels through clang in many ways; N=500 SEED=0'
 	@echo 'make fuzz-coverage  passes, peephole rules, lowering cases, recipes, diagnostics that generated programs reach; SCALE=4'
@@ -487,7 +488,7 @@ check-random: all
 check-kernels: all $B/libinternal.a
 	@$(PYTHON) runtime-tests/peers/check_kernels.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(KERNELS_ARGUMENTS)
 
-.PHONY: bench-gpu bench-executed
+.PHONY: bench-gpu bench-executed bench-missed
 # Three steps, so that the first can be done on another machine than the second (see bench/gpu.py).
 bench-gpu: release
 	@$(PYTHON) runtime-tests/bench/gpu.py prepare $(or $(FOLDER),$(error FOLDER=where to keep codes and results)) \
@@ -497,6 +498,9 @@ bench-gpu: release
 
 bench-executed: all $B/libinternal.a
 	@$(PYTHON) runtime-tests/bench/executed.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(BENCH_ARGUMENTS)
+
+bench-missed: all
+	@$(PYTHON) runtime-tests/bench/missed.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(BENCH_ARGUMENTS)
 
 check-effects: all
 	@$(PYTHON) runtime-tests/peers/check_effects.py $(or $(MODULES),$(error MODULES=FOLDER of .ll files)) $(EFFECTS_ARGUMENTS)
