@@ -76,5 +76,7 @@ struct nvm_value combine_fcmp(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_float_to_int(struct combiner *k, struct nvm_inst_id root);
 /* The larger or smaller one of a float and a constant (combine_extremum.c). */
 struct nvm_value combine_extremum(struct combiner *k, struct nvm_inst_id root);
+/* Whether the extremum of an integer and a constant is the constant. */
+struct nvm_value combine_is_limit(struct combiner *k, struct nvm_inst_id root);
 
 #endif

@@ -3,7 +3,7 @@
  *
  *   phi        all operands one value (or the phi): that value
  *   gep        offset 0: the base; constant offset of a constant offset: one, in bytes
- *   icmp       of two addresses with the same base
+ *   icmp       of two addresses with the same base; of an extremum with its constant
  *   ptrtoint   of inttoptr, if the widths agree
  *   trunc, and of a tree of 64-bit operations: the tree in 32 bits
  *   trunc      of a load: a load of the low bytes, if combine<loads>
@@ -152,9 +152,10 @@ static struct nvm_value icmp_of_indices(struct combiner *k, struct nvm_inst_id r
   return build_op(k, root, OP_ICMP, 0, i->type, i->aux, 2, operands);
 }
 
-static struct nvm_value icmp_of_addresses(struct combiner *k, struct nvm_inst_id root) {
+static struct nvm_value icmp_simplify(struct combiner *k, struct nvm_inst_id root) {
   struct nvm_value to = icmp_of_distances(k, root);
-  return value_is_none(to) ? icmp_of_indices(k, root) : to;
+  if (value_is_none(to)) to = icmp_of_indices(k, root);
+  return value_is_none(to) ? combine_is_limit(k, root) : to;
 }
 
 /* --- Casts of pointers --- */
@@ -656,7 +657,7 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_ADD] = add_of_words,
       [OP_PHI] = phi_simplify,
       [OP_GEP] = gep_simplify,
-      [OP_ICMP] = icmp_of_addresses,
+      [OP_ICMP] = icmp_simplify,
       [OP_LSHR] = combine_count_of_bits,
       [OP_SELECT] = combine_extremum,
       [OP_PTRTOINT] = ptrtoint_of_inttoptr,

@@ -1,4 +1,5 @@
-/* Selects that choose the larger or smaller one of a float and a constant.
+/* Selects that choose the larger or smaller one of a float and a constant, and comparisons of such
+ * an integer with the constant: `min(x, 512) == 512` is `x >= 512`.
  *
  *     %c = fcmp ogt float %x, 0.0          call float @llvm.maximumnum.f32(float %x, float 0.0)
  *     select i1 %c, float %x, float 0.0
@@ -91,4 +92,26 @@ struct nvm_value combine_extremum(struct combiner *k, struct nvm_inst_id root) {
   struct nvm_value pair[] = {c.x, c.limit};
   return build_call(k, root, larger ? INTRINSIC_maximumnum : INTRINSIC_minimumnum, 0, i->type, 2,
                     pair);
+}
+
+/* Whether the extremum of x and a constant is the constant. No rule: the extremum may have other
+ * uses, so that nothing but the length of dependences falls. */
+struct nvm_value combine_is_limit(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  struct nvm_value v = inst_operand(k->f, i, 0), limit = inst_operand(k->f, i, 1);
+  const struct nvm_inst *extremum = value_inst_of(k->f, v, OP_CALL);
+  if ((i->aux != ICMP_EQ && i->aux != ICMP_NE) || !extremum || value_kind(limit) != VALUE_CONST)
+    return VALUE_NULL;
+  enum icmp_predicate p;
+  switch (call_intrinsic(k->f, extremum)) {
+    case INTRINSIC_umin: p = ICMP_UGE; break;
+    case INTRINSIC_umax: p = ICMP_ULE; break;
+    case INTRINSIC_smin: p = ICMP_SGE; break;
+    case INTRINSIC_smax: p = ICMP_SLE; break;
+    default: return VALUE_NULL;
+  }
+  if (!value_equal(inst_operand(k->f, extremum, 1), limit)) return VALUE_NULL;
+  struct nvm_value pair[] = {inst_operand(k->f, extremum, 0), limit};
+  uint32_t aux = i->aux == ICMP_EQ ? p : predicate_inverse(OP_ICMP, p);
+  return build_op(k, root, OP_ICMP, 0, i->type, aux, 2, pair);
 }
