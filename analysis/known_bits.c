@@ -277,8 +277,8 @@ struct known_bits known_bits_of(const struct nvm_function *f, struct nvm_value v
 
 enum { MAX_PHIS = 2, MAX_INCOMING = 4 };
 
-/* The phis on the path to the value that is looked at. What is true of all operands of a phi if it
- * was true of the phi before is always true of it. */
+/* The phis on the path to the value that is looked at, of which it is assumed: by induction, a phi
+ * has at most one bit if all its operands have, assuming that it had in the iteration before. */
 struct assumed {
   uint32_t phis[MAX_PHIS], count;
 };
@@ -286,8 +286,8 @@ struct assumed {
 static bool at_most_one(const struct nvm_function *f, struct nvm_value v, struct assumed *a,
                         uint32_t depth);
 
-static bool phi_has_at_most_one(const struct nvm_function *f, struct nvm_value v,
-                                struct assumed *a, uint32_t depth) {
+static bool phi_has_at_most_one(const struct nvm_function *f, struct nvm_value v, struct assumed *a,
+                                uint32_t depth) {
   const struct nvm_inst *i = value_inst(f, v);
   for (uint32_t n = 0; n < a->count; n++)
     if (a->phis[n] == value_index(v)) return true;
@@ -326,8 +326,7 @@ static bool at_most_one(const struct nvm_function *f, struct nvm_value v, struct
       return is_negated(f, x, y) || is_negated(f, y, x) || at_most_one(f, x, a, depth + 1) ||
              at_most_one(f, y, a, depth + 1);
     case OP_SELECT:
-      return at_most_one(f, y, a, depth + 1) &&
-             at_most_one(f, inst_operand(f, i, 2), a, depth + 1);
+      return at_most_one(f, y, a, depth + 1) && at_most_one(f, inst_operand(f, i, 2), a, depth + 1);
     case OP_PHI: return phi_has_at_most_one(f, v, a, depth);
     default: return false;
   }

@@ -25,8 +25,8 @@
  *     mov.b16   %rs1, %rs3;          →
  *     mov.b16   %rs2, %rs4;
  *
- * A copy of a register of several definitions goes if all reads of the copy follow before the next
- * label and before the register's next definition: bitcasts of phis.
+ * A copy of a register of several definitions is removed if all its reads precede the next label
+ * and the register's next definition, as those of bitcasts of phis do.
  *
  *     mov.b16   %rs7, %rs1;                add.f16   %rs8, %rs1, %rs5;
  *     add.f16   %rs8, %rs7, %rs5;    →
@@ -403,7 +403,7 @@ static void remove_copies(struct reuser *u) {
 
 /* --- copies of registers of several definitions, before these change ------------------------- */
 
-/* Reads of `from` in o, which become reads of `to` unless that is none. */
+/* Counts the reads of `from` in o, and replaces them by `to` unless that is none. */
 static uint32_t count_reads(struct reuser *u, struct ptx_operand *o, struct ptx_reg from,
                             struct ptx_reg to) {
   uint32_t count, found = 0;
@@ -418,8 +418,8 @@ static uint32_t count_reads(struct reuser *u, struct ptx_operand *o, struct ptx_
   return found;
 }
 
-/* The same in the stretch of code from entry n up to the next definition of `until`, or for
- * LOOK_AHEAD entries. */
+/* Counts and replaces the reads in the code from entry n to the next label or the next definition
+ * of `until`, of at most LOOK_AHEAD entries. */
 static uint32_t count_reads_ahead(struct reuser *u, uint32_t n, struct ptx_reg from,
                                   struct ptx_reg until, struct ptx_reg to) {
   enum { LOOK_AHEAD = 64 };
@@ -439,8 +439,8 @@ static uint32_t count_reads_ahead(struct reuser *u, uint32_t n, struct ptx_reg f
   return found;
 }
 
-/* Whether the copy n is not needed any more, since all its readers now read what it copies. */
-static bool is_read_directly(struct reuser *u, uint32_t n) {
+/* Replaces all reads of the copy n by reads of its source, if possible; then the copy is dead. */
+static bool try_read_source(struct reuser *u, uint32_t n) {
   const struct ptx_entry *e = &u->pf->entries.data[n];
   if (e->kind != PTX_INST || e->op != PTX_MOV || e->must_stay || !ptx_reg_is_none(e->guard) ||
       e->operand_count != 2)
@@ -456,11 +456,11 @@ static bool is_read_directly(struct reuser *u, uint32_t n) {
   return true;
 }
 
-static void read_directly(struct reuser *u) {
+static void read_sources(struct reuser *u) {
   struct ptx_entry *entries = u->pf->entries.data;
   uint32_t kept = 0, count = u->pf->entries.count;
   for (uint32_t n = 0; n < count; n++)
-    if (!is_read_directly(u, n)) entries[kept++] = entries[n];
+    if (!try_read_source(u, n)) entries[kept++] = entries[n];
   u->pf->entries.count = kept;
 }
 
@@ -496,5 +496,5 @@ void reuse_values(struct lower *l, uint32_t first_wide) {
     if (entries[n].kind == PTX_INST) read_entry(&u, &entries[n]);
   remove_unread(&u);
   remove_copies(&u);
-  read_directly(&u);
+  read_sources(&u);
 }

@@ -1,18 +1,19 @@
 /* copied-constants: replaces variables that are read-only copies of constants by the constants.
  *
  * Purpose:   a table that is written as a local array of constants is copied from a constant to
- *            the stack frame by each thread; its reads can access the constant directly. So can
- *            those of a struct that a kernel passes on by value read the kernel's parameter.
+ *            the stack frame by each thread; its reads can access the constant directly.
+ *            Likewise, reads of a struct that a kernel passes on by value can read the kernel's
+ *            parameter.
  * Algorithm: an alloca is replaced by the constant if one memcpy fills it as a whole from a
  *            constant variable, or from a byval parameter of a kernel that is only read, and all
- *            other uses load from it or store undef to it, also through getelementptrs, bitcasts,
- *            phis and selects. (Reads before the copy are undefined, and after a store of undef,
+ *            other uses load from it, also through getelementptrs, bitcasts, phis and selects, or
+ *            store undef to it. (Reads before the copy are undefined, and after a store of undef,
  *            which `inline` makes where a callee's variable begins.) The constant gets at least
  *            the variable's alignment. A copy of such a copy is found in the next round.
  * Requires:  nothing; best after inlining and written-parameters, and before sroa.
  * Preserves: the control flow.
  * Cost:      linear in the uses of such variables, each round; a round per copy of a copy.
- * Omits:     partial copies; external constants and parameters with a smaller alignment.
+ * Omits:     partial copies; more than MAX_ROUNDS copies in a row; external constants and parameters with a smaller alignment.
  * Tests:     check/opt/copied-constants.nvir, check/opt/copied-parameters.nvir. */
 #include "ir/build.h"
 #include "ir/evalint.h"
@@ -54,14 +55,20 @@ static bool allows_call(struct finder *g, struct nvm_inst_id user, uint32_t k, b
   }
 }
 
+/* Whether the address is surely in the variable that is walked from, not in one of two objects. */
+static bool is_in_object(const struct finder *g, struct nvm_value address) {
+  struct nvm_value object = alias_underlying_object(g->f, address);
+  return value_kind(object) == VALUE_INST && value_index(object) == g->object;
+}
+
 static bool allows_use(struct finder *g, struct nvm_inst_id user, uint32_t k, bool is_variable) {
   const struct nvm_inst *i = function_inst(g->f, user);
   switch ((enum op)i->op) {
     case OP_LOAD: return !memory_access_unpack(i->aux).is_volatile;
     case OP_STORE:
-      return k == 1 && g->object < g->uses.insts && effects_is_plain_access(i) &&
+      return k == 1 && effects_is_plain_access(i) &&
              const_is_undef_or_poison(g->f->module, inst_operand(g->f, i, 0)) &&
-             VEC_PUSH(g->arena, &g->markers, user);
+             is_in_object(g, inst_operand(g->f, i, 1)) && VEC_PUSH(g->arena, &g->markers, user);
     case OP_CALL: return allows_call(g, user, k, is_variable);
     case OP_GEP:
     case OP_BITCAST:

@@ -6,7 +6,8 @@
  *            local memory, so most of these variables should never be in memory.
  * Algorithm: after LLVM's SROA, simplified. All uses of an alloca are followed through addresses
  *            with constant offsets. A load or store is a slice [begin, end) of its bytes that
- *            cannot be cut; memcpy, memmove and memset are slices that can. Uncut slices that
+ *            cannot be cut; memcpy, memmove, memset and stores of undefined structs and arrays
+ *            are slices that can. Uncut slices that
  *            overlap form a part, each part becomes a variable, and the other slices are cut at
  *            the borders of parts:
  *
@@ -315,6 +316,8 @@ static void rewrite_load(struct splitter *s, const struct slice *c, const struct
 static void rewrite_store(struct splitter *s, const struct slice *c, const struct part *p) {
   bool whole = c->begin == p->begin && c->end == p->end;
   struct nvm_value v = inst_operand_at(s->f, c->inst, 0);
+  /* In memory poison is that of its bytes; a part of which other bytes are defined is not poison. */
+  if (const_is_undef_or_poison(s->m, v)) v = const_undef(s->m, value_type(s->f, v));
   if (p->form == PART_MEMORY) {
     move_access(s, c->inst, 1, place_in(s, p, c->begin));
     return;
@@ -522,7 +525,7 @@ static bool try_variable(struct splitter *s, struct nvm_inst_id alloca, bool pat
     s->postponed = true;
     return false;
   }
-  if (!sroa_find_parts(s)) {
+  if (!sroa_find_parts(s, (uint32_t)size)) {
     s->failed = true;
     return false;
   }

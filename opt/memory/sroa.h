@@ -106,8 +106,8 @@ bool sroa_split_accesses(struct splitter *s, struct sroa_found found);
 enum { SROA_MAX_PARTS = 128 }; /* of a variable that is split */
 
 /* Makes a part of each set of overlapping uncut slices, and parts of the gaps between them that
- * copies reach; not all if they are more than SROA_MAX_PARTS. False when out of memory. */
-bool sroa_find_parts(struct splitter *s);
+ * copies reach, up to SROA_MAX_PARTS parts. False when out of memory. */
+bool sroa_find_parts(struct splitter *s, uint32_t size);
 /* Sets form, type, `read` and `touched` of a part. */
 void sroa_choose_form(struct splitter *s, struct part *p);
 

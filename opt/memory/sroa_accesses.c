@@ -15,7 +15,7 @@
 
 enum {
   MAX_MEMBERS = 128, /* of a struct that is loaded or stored */
-  MAX_DEPTH = 16,   /* nesting of structs */
+  MAX_DEPTH = 16,    /* nesting of structs */
 };
 
 /* --- Whole structs --- */

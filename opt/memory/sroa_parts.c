@@ -57,22 +57,26 @@ static bool add_gap(struct splitter *s, uint32_t begin, uint32_t end) {
   return true;
 }
 
-/* Adds the gap before `end`, as far as copies may reach into it: no other slice does. */
-static bool add_copied_gap(struct splitter *s, uint32_t begin, uint32_t end, uint32_t low,
-                           uint32_t high) {
-  return add_gap(s, begin > low ? begin : low, end < high ? end : high);
+static bool is_copied(const struct slice *c) {
+  return !slice_is_uncut(c) && c->kind != SLICE_UNDEF;
 }
 
-bool sroa_find_parts(struct splitter *s) {
-  uint32_t covered = 0, /* end of the last part */
-      low = UINT32_MAX, high = 0; /* of the bytes that are copied */
-  qsort(s->slices.data, s->slices.count, sizeof *s->slices.data, compare_slices);
-  for (uint32_t k = 0; k < s->slices.count; k++) {
+/* Adds parts for the bytes of a gap that copies reach. */
+static bool add_copied_gaps(struct splitter *s, uint32_t begin, uint32_t end) {
+  for (uint32_t k = 0; k < s->slices.count && s->parts.count <= SROA_MAX_PARTS; k++) {
     const struct slice *c = &s->slices.data[k];
-    if (slice_is_uncut(c) || c->kind == SLICE_UNDEF) continue;
-    low = c->begin < low ? c->begin : low;
-    high = c->end > high ? c->end : high;
+    uint32_t from = c->begin > begin ? c->begin : begin, to = c->end < end ? c->end : end;
+    if (c->begin >= end) break; /* slices are sorted */
+    if (!is_copied(c) || from >= to) continue;
+    if (!add_gap(s, from, to)) return false;
+    begin = to;
   }
+  return true;
+}
+
+bool sroa_find_parts(struct splitter *s, uint32_t size) {
+  uint32_t covered = 0; /* end of the last part */
+  qsort(s->slices.data, s->slices.count, sizeof *s->slices.data, compare_slices);
   for (uint32_t k = 0; k < s->slices.count; k++) {
     const struct slice *c = &s->slices.data[k];
     if (!slice_is_uncut(c)) continue;
@@ -82,12 +86,12 @@ bool sroa_find_parts(struct splitter *s) {
       covered = p->end;
       continue;
     }
-    if (!add_copied_gap(s, covered, c->begin, low, high)) return false;
+    if (!add_copied_gaps(s, covered, c->begin)) return false;
     struct part p = {.begin = c->begin, .end = c->end};
     if (!VEC_PUSH(s->arena, &s->parts, p)) return false;
     covered = c->end;
   }
-  return high <= covered || add_copied_gap(s, covered, high, low, high);
+  return add_copied_gaps(s, covered, size);
 }
 
 /* The type of the accesses that cover the whole part: their common type, an integer if the types

@@ -28,7 +28,7 @@ struct combiner {
   bool linked;                  /* the use lists are built */
   bool narrows_loads;           /* combine<loads> */
   bool flushes;                 /* denormals of f32 */
-  bool divides_exactly;         /* f32 */
+  bool divides_exactly;         /* f32 division is that of IEEE */
   VEC(uint32_t) stack;          /* worklist of instructions */
   uint64_t budget;              /* remaining number of replacements */
 };

@@ -178,7 +178,8 @@ struct nvm_value combine_mask_of_counter(struct combiner *k, struct nvm_inst_id 
 
 /* --- Bits joined --- */
 
-/* `x << C | zext b` is a sum, one mad.lo, where no other rule looks for its parts any more. */
+/* `x << C | zext b` becomes a sum, which is one mad.lo: only in combine<loads>, since other rules
+ * look for the or. */
 struct nvm_value combine_sum_of_bits(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
   nvm_u128 amount;

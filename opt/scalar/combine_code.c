@@ -11,7 +11,7 @@
  *   uitofp, sitofp of a bool: a select
  *   uitofp, sitofp of another extension: of the narrow integer
  *   fdiv       by a power of two: a product
- *   fptrunc, fcmp, fptosi, fptoui   of floats that need not be as wide
+ *   fptrunc, fcmp, fptosi, fptoui   in a wider format than needed
  *   bitcast    to float of a select between the bits of a float and a constant: a select of floats
  *   and, or    with undef: 0, -1
  *   any op     of selects of constants by one condition: a select of the two results

@@ -164,7 +164,7 @@ static struct nvm_value word_of_truncs(const struct combiner *k, struct nvm_valu
   return value_equal(shifted_half(k, inst_operand(k->f, b, 0), OP_LSHR), word) ? word : VALUE_NULL;
 }
 
-/* The i32 of whose bits `half` is lane n, perhaps as a float; VALUE_NULL: of none. */
+/* The i32 whose 16-bit lane n is `half`, which may be cast to a float; VALUE_NULL if there is none. */
 static struct nvm_value word_of_lane(const struct combiner *k, struct nvm_value half, uint64_t n) {
   const struct nvm_inst *cast = value_inst_of(k->f, half, OP_BITCAST);
   const struct nvm_inst *lane =
@@ -176,7 +176,7 @@ static struct nvm_value word_of_lane(const struct combiner *k, struct nvm_value 
   return pair && type_equal(value_type(k->f, word), TYPE_I32) ? word : VALUE_NULL;
 }
 
-/* The same of both lanes. */
+/* The i32 whose two lanes are `low` and `high`. */
 static struct nvm_value word_with_lanes(const struct combiner *k, struct nvm_value low,
                                         struct nvm_value high) {
   struct nvm_value word = word_of_lane(k, low, 0), other = word_of_lane(k, high, 1);
@@ -208,8 +208,8 @@ struct nvm_value combine_words_of_halves(struct combiner *k, struct nvm_inst_id 
                    words[MAX_HALVES / 2];
   const struct type_info *from = type_info(&k->m->types, value_type(k->f, halves));
   if (from->kind != TY_VECTOR || type_scalar_bits(&k->m->types, from->element) != 16 ||
-      from->count % 2 ||
-      from->count > MAX_HALVES || !type_equal(type_scalar(&k->m->types, type), TYPE_I32) ||
+      from->count % 2 || from->count > MAX_HALVES ||
+      !type_equal(type_scalar(&k->m->types, type), TYPE_I32) ||
       !find_lanes(k, halves, from->count, lanes))
     return VALUE_NULL;
   uint64_t count = from->count / 2;

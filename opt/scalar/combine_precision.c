@@ -8,12 +8,14 @@
  *   fptrunc   of a sum, product or quotient: the wide format has at least 2 p + 2 digits for the p
  *             of the narrow one, so that the second rounding never differs (S. Figueroa, "When is
  *             double rounding innocuous?", 1995; it covers subnormal results, which have fewer
- *             digits); of an integer that the wide format holds exactly; of a sign, a choice, an
+ *             digits). Sums and products only if they may be contracted, since code generation may
+ *             fuse narrow ones; of an integer that the wide format holds exactly; of a sign, a choice, an
  *             extremum or an integral value
  *   fcmp      of extended values; with a constant between two narrow numbers: with one of these
  *   fptosi, fptoui   of an extended value
  *
- * The operands are extended from the narrow format, or constants that it holds. */
+ * The operands are extended from the narrow format, or constants that it holds. Where subnormal
+ * floats are flushed, a sign or choice of one may keep it, as in LLVM. */
 #include "ir/eval.h"
 #include "ir/evalfloat.h"
 #include "ir/intrinsic.h"
@@ -65,16 +67,20 @@ static struct nvm_value narrowed(const struct combiner *k, struct nvm_value v,
 
 /* Significant bits. */
 static uint32_t precision(enum float_format f) {
-  static const uint8_t bits[] = {[FLOAT_HALF] = 11, [FLOAT_BFLOAT] = 8, [FLOAT_SINGLE] = 24,
-                                 [FLOAT_DOUBLE] = 53};
+  static const uint8_t bits[] = {
+      [FLOAT_HALF] = 11, [FLOAT_BFLOAT] = 8, [FLOAT_SINGLE] = 24, [FLOAT_DOUBLE] = 53};
   return bits[f];
 }
 
 /* Whether an operation rounded to `from` and then to `to` is rounded to `to` once. Quotients of
- * bfloats can be below the normal floats, which have as small an exponent. */
-static bool rounds_once(const struct combiner *k, enum op op, enum float_format from,
-                        enum float_format to) {
-  if (op == OP_FDIV && (to != FLOAT_SINGLE || !k->divides_exactly)) return false;
+ * bfloats may be subnormal floats: both formats have the same range of exponents. */
+static bool rounds_once(const struct combiner *k, const struct nvm_inst *wide,
+                        enum float_format from, enum float_format to) {
+  if (wide->op == OP_FDIV) {
+    if (to != FLOAT_SINGLE || !k->divides_exactly) return false;
+  } else if (!(wide->flags & INST_CONTRACT)) {
+    return false;
+  }
   return precision(from) >= 2 * precision(to) + 2;
 }
 
@@ -129,7 +135,7 @@ struct nvm_value combine_fptrunc(struct combiner *k, struct nvm_inst_id root) {
     case OP_FSUB:
     case OP_FMUL:
     case OP_FDIV:
-      if (!rounds_once(k, op, from, to)) return VALUE_NULL;
+      if (!rounds_once(k, &wide, from, to)) return VALUE_NULL;
       if (!(i->flags & INST_NINF)) wide.flags &= (uint16_t)~INST_NINF; /* the narrow one may be */
       break;
     case OP_FNEG:
@@ -196,8 +202,7 @@ struct nvm_value combine_fcmp(struct combiner *k, struct nvm_inst_id root) {
     pair[1 - wide] = inst_operand(k->f, other, 0);
     if (!type_equal(value_type(k->f, pair[1 - wide]), type)) return VALUE_NULL;
   } else {
-    enum fcmp_predicate q =
-        (enum fcmp_predicate)(wide ? predicate_swapped(OP_FCMP, p) : p);
+    enum fcmp_predicate q = (enum fcmp_predicate)(wide ? predicate_swapped(OP_FCMP, p) : p);
     if (!number_of(k, pair[1 - wide], &c)) return VALUE_NULL;
     if ((p == FCMP_OEQ || p == FCMP_UNE) && !is_held(from, to, c))
       return make_int(k, TYPE_I1, p == FCMP_UNE);

@@ -451,7 +451,7 @@ static bool expand_operands(struct skeleton *s, struct nvm_inst_id before) {
   for (uint32_t n = 1; n < x->p->recipes.count; n++) {
     const struct vp_recipe *r = vplan_recipe(x->p, n);
     if (r->kind != VP_POINTER) continue;
-    /* A pointer that an iteration may not use may be poison; its expansion is not. */
+    /* A pointer that iterations may not use can be poison by its flags; its expansion has none. */
     if (r->uniform && !vl_inside(v, r->value) && !v->accesses.data[r->access].conditional) {
       x->starts[n] = r->value;
       continue;
