@@ -13,7 +13,8 @@
  * Requires:  nothing; best after inlining and written-parameters, and before sroa.
  * Preserves: the control flow.
  * Cost:      linear in the uses of such variables, each round; a round per copy of a copy.
- * Omits:     partial copies; more than MAX_ROUNDS copies in a row; external constants and parameters with a smaller alignment.
+ * Omits:     partial copies; more than MAX_ROUNDS copies in a row; external constants and
+ *            parameters with a smaller alignment.
  * Tests:     check/opt/copied-constants.nvir, check/opt/copied-parameters.nvir. */
 #include "ir/build.h"
 #include "ir/evalint.h"

@@ -316,7 +316,7 @@ static void rewrite_load(struct splitter *s, const struct slice *c, const struct
 static void rewrite_store(struct splitter *s, const struct slice *c, const struct part *p) {
   bool whole = c->begin == p->begin && c->end == p->end;
   struct nvm_value v = inst_operand_at(s->f, c->inst, 0);
-  /* In memory poison is that of its bytes; a part of which other bytes are defined is not poison. */
+  /* Poison in memory is poison of bytes; a part with other, defined bytes is none. */
   if (const_is_undef_or_poison(s->m, v)) v = const_undef(s->m, value_type(s->f, v));
   if (p->form == PART_MEMORY) {
     move_access(s, c->inst, 1, place_in(s, p, c->begin));

@@ -164,7 +164,7 @@ static struct nvm_value word_of_truncs(const struct combiner *k, struct nvm_valu
   return value_equal(shifted_half(k, inst_operand(k->f, b, 0), OP_LSHR), word) ? word : VALUE_NULL;
 }
 
-/* The i32 whose 16-bit lane n is `half`, which may be cast to a float; VALUE_NULL if there is none. */
+/* The i32 whose 16-bit lane n is `half`, which may be cast to a float. VALUE_NULL: none is. */
 static struct nvm_value word_of_lane(const struct combiner *k, struct nvm_value half, uint64_t n) {
   const struct nvm_inst *cast = value_inst_of(k->f, half, OP_BITCAST);
   const struct nvm_inst *lane =

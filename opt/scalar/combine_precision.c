@@ -9,8 +9,8 @@
  *             of the narrow one, so that the second rounding never differs (S. Figueroa, "When is
  *             double rounding innocuous?", 1995; it covers subnormal results, which have fewer
  *             digits). Sums and products only if they may be contracted, since code generation may
- *             fuse narrow ones; of an integer that the wide format holds exactly; of a sign, a choice, an
- *             extremum or an integral value
+ *             fuse narrow ones. Of an integer that the wide format holds exactly; of a sign, a
+ *             choice, an extremum or an integral value
  *   fcmp      of extended values; with a constant between two narrow numbers: with one of these
  *   fptosi, fptoui   of an extended value
  *
