@@ -237,11 +237,19 @@ static void replace(struct reuser *u, const struct ptx_entry *e, struct ptx_oper
       facts_of(u, to[k].reg)->same = replacement(u, from[k].reg);
 }
 
+/* Whether e does nothing but copy a register to another one of its class. */
+static bool copies_register(const struct reuser *u, const struct ptx_entry *e) {
+  if (e->kind != PTX_INST || e->op != PTX_MOV || e->must_stay || !ptx_reg_is_none(e->guard) ||
+      e->operand_count != 2)
+    return false;
+  const struct ptx_operand *to = operand_at(u, e, 0), *from = operand_at(u, e, 1);
+  return to->kind == PTX_OPERAND_REG && from->kind == PTX_OPERAND_REG && !from->negated &&
+         from->count == 0 && ptx_reg_class(from->reg) == ptx_reg_class(to->reg);
+}
+
+/* The same of a register with a single definition. */
 static bool is_copy(const struct reuser *u, const struct ptx_entry *e) {
-  struct ptx_operand *from = operand_at(u, e, 1);
-  return e->op == PTX_MOV && from->kind == PTX_OPERAND_REG && !from->negated && from->count == 0 &&
-         operand_at(u, e, 0)->kind == PTX_OPERAND_REG && facts_of(u, from->reg)->definitions == 1 &&
-         ptx_reg_class(from->reg) == ptx_reg_class(operand_at(u, e, 0)->reg);
+  return copies_register(u, e) && facts_of(u, operand_at(u, e, 1)->reg)->definitions == 1;
 }
 
 static void number_value(struct reuser *u, uint32_t n) {
@@ -376,9 +384,7 @@ static struct ptx_reg *result_of(const struct reuser *u, const struct ptx_entry 
 static bool writes_directly(struct reuser *u, uint32_t n) {
   enum { LOOK_BACK = 12 };
   struct ptx_entry *entries = u->pf->entries.data, *e = &entries[n];
-  if (e->kind != PTX_INST || e->must_stay || !ptx_reg_is_none(e->guard) || e->operand_count != 2 ||
-      !is_copy(u, e) || facts_of(u, operand_at(u, e, 1)->reg)->reads != 1)
-    return false;
+  if (!is_copy(u, e) || facts_of(u, operand_at(u, e, 1)->reg)->reads != 1) return false;
   struct ptx_reg to = operand_at(u, e, 0)->reg, from = operand_at(u, e, 1)->reg;
   for (uint32_t k = n, seen = 0; k-- > 0 && seen < LOOK_BACK;) {
     if (entries[k].kind == PTX_COMMENT || entries[k].kind == PTX_LOC) continue;
@@ -442,15 +448,9 @@ static uint32_t count_reads_ahead(struct reuser *u, uint32_t n, struct ptx_reg f
 /* Replaces all reads of the copy n by reads of its source, if possible; then the copy is dead. */
 static bool try_read_source(struct reuser *u, uint32_t n) {
   const struct ptx_entry *e = &u->pf->entries.data[n];
-  if (e->kind != PTX_INST || e->op != PTX_MOV || e->must_stay || !ptx_reg_is_none(e->guard) ||
-      e->operand_count != 2)
-    return false;
-  const struct ptx_operand *to = operand_at(u, e, 0), *from = operand_at(u, e, 1);
-  if (to->kind != PTX_OPERAND_REG || from->kind != PTX_OPERAND_REG || from->negated ||
-      from->count != 0 || ptx_reg_class(to->reg) != ptx_reg_class(from->reg) ||
-      facts_of(u, to->reg)->definitions != 1)
-    return false;
-  struct ptx_reg copy = to->reg, copied = from->reg, none = {0};
+  if (!copies_register(u, e)) return false;
+  struct ptx_reg copy = operand_at(u, e, 0)->reg, copied = operand_at(u, e, 1)->reg, none = {0};
+  if (facts_of(u, copy)->definitions != 1) return false;
   if (count_reads_ahead(u, n + 1, copy, copied, none) != facts_of(u, copy)->reads) return false;
   count_reads_ahead(u, n + 1, copy, copied, copied);
   return true;

@@ -85,7 +85,7 @@ static bool allows_use(struct finder *g, struct nvm_inst_id user, uint32_t k, bo
 }
 
 /* Whether all uses only read, except for one copy into a variable. */
-static bool is_read(struct finder *g, uint32_t object) {
+static bool is_only_read(struct finder *g, uint32_t object) {
   g->work.count = g->markers.count = 0;
   g->object = object;
   g->copy = (struct nvm_inst_id){0};
@@ -96,11 +96,12 @@ static bool is_read(struct finder *g, uint32_t object) {
       if (!allows_use(g, g->uses.users[u], g->uses.operands[u], from < g->uses.insts && n == 0))
         return false;
   }
-  return g->is_read_only[object] = true;
+  g->is_read_only[object] = true;
+  return true;
 }
 
 static bool is_only_copied(struct finder *g, struct nvm_inst_id variable) {
-  return is_read(g, variable.index) && !inst_is_none(g->copy);
+  return is_only_read(g, variable.index) && !inst_is_none(g->copy);
 }
 
 static uint32_t align_log2(const struct nvm_module *m, uint32_t written, struct nvm_type type) {
@@ -175,7 +176,7 @@ static bool set_up(struct finder *g) {
   if (!g->root || !g->is_read_only || !uses_build_with_arguments(&g->uses, g->f, g->arena))
     return false;
   for (uint32_t k = 0; k < arguments; k++)
-    if (is_constant_object(g->f, value_of_arg(k))) is_read(g, insts + k);
+    if (is_constant_object(g->f, value_of_arg(k))) is_only_read(g, insts + k);
   return true;
 }
 

@@ -7,9 +7,8 @@
  * Algorithm: after LLVM's SROA, simplified. All uses of an alloca are followed through addresses
  *            with constant offsets. A load or store is a slice [begin, end) of its bytes that
  *            cannot be cut; memcpy, memmove, memset and stores of undefined structs and arrays
- *            are slices that can. Uncut slices that
- *            overlap form a part, each part becomes a variable, and the other slices are cut at
- *            the borders of parts:
+ *            are slices that can. Uncut slices that overlap form a part, each part becomes a
+ *            variable, and the other slices are cut at the borders of parts:
  *
  *                bytes      0       4       8      12      16
  *                load float |-------|
@@ -430,13 +429,12 @@ static void rewrite_undefined(struct splitter *s, const struct slice *c) {
 }
 
 static void rewrite_slice(struct splitter *s, const struct slice *c) {
+  s->b = builder_replacing(s->f, c->inst);
   if (c->kind == SLICE_UNDEF) {
-    s->b = builder_replacing(s->f, c->inst);
     rewrite_undefined(s, c);
     return;
   }
   struct part *p = part_at(s, c->begin);
-  s->b = builder_replacing(s->f, c->inst);
   if (c->kind == SLICE_LOAD) {
     rewrite_load(s, c, p);
   } else if (c->kind == SLICE_STORE) {

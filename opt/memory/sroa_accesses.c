@@ -428,6 +428,7 @@ static bool split_choices(struct splitter *s) {
   return any;
 }
 
+/* Loads and stores of structs become those of members. */
 static bool split_structs(struct splitter *s) {
   bool any = false;
   uint32_t old_count = s->f->insts.count;

@@ -9,12 +9,13 @@ instructions of a kernel is what the passes add to ours, wherever they help code
 kernels with the largest share. --keep writes the IR before and after the passes, MODULE.ll and MODULE.opt.ll, with equal
 names for equal values, so that `diff` shows what was simplified. Ends with `N kernels, N refused`, in modules."""
 import argparse
-import glob
 import os
 import re
 import subprocess
 import sys
 import tempfile
+
+import executed
 
 INSTRUCTION = re.compile(r"\t(?!\.)")
 
@@ -76,14 +77,11 @@ def main():
     add("--worst", type=int, default=20)
     add("--keep", metavar="FOLDER")
     options = parser.parse_args()
-    files = []
-    for path in options.modules:
-        files += sorted(glob.glob(os.path.join(path, "*.ll"))) if os.path.isdir(path) else [path]
     rows, refused = [], 0
     with tempfile.TemporaryDirectory() as work:
         folder = options.keep or work
         os.makedirs(folder, exist_ok=True)
-        for module in files:
+        for module in executed.check_kernels.modules_of(options.modules):
             counts = compare(module, folder, options)
             refused += counts is None
             rows += [(os.path.basename(module), kernel, c) for kernel, c in (counts or {}).items()]

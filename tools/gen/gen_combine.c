@@ -5,7 +5,8 @@
  * Solution: every pattern is a list of tests in the order of a walk over it: "operand 0 is an add",
  *           "operand 1 of that is a constant". Patterns that begin with the same tests share them:
  *           the lists form a trie, whose leaves name the program that makes the rest of the checks
- *           and builds the result. More specific patterns are tried first, equally specific ones in
+ *           and builds the result. Patterns that look into an earlier operand are tried first, so
+ *           that `(x / 32) / 4` is no division by a power of two; patterns with the same tests in
  *           the order of the file. Types are inferred by unification, as in any typed expression
  *           language: a constraint of the result that the pattern does not imply becomes a check of
  *           the program.
