@@ -25,6 +25,13 @@ FEATURES = {
     "scopes in scopes": r"asm .*\{.*\{(?:\\0A|\\09| )*\.reg", "predicated assembly": r"asm .*@!?[a-z_%$]\w+ [a-z]+\.", "branches in assembly": r"asm .* bra ", "carries": r"asm .*addc\.",
     "hexadecimal numbers": r"asm .*, 0x", "octal numbers": r"asm .*, 0[1-7]", "packed conversions": r"asm .*cvt\.rn\.b?f16x2\.f32",
     "loops that carry tied operands": r"^tied\d+:", "assembly between conversions": r"%low\d+ = fptrunc", "blocks that are not executed": r"^dead\d+\.a:", "loops with dead predecessors": r"^head\d+:\n(?:  %\S+ = phi .*\n)*?  %\S+ = phi .*%dead\d+\.[abc] \]",
+    "stores through a choice": r"store .*%either\d+", "undef through a choice": r"store .* (undef|poison), .*%either\d+",
+    "choices by phis": r"%either\d+ = phi ptr", "copies through a choice": r"memcpy.*%either\d+",
+    "undefined wholes": r"store [\[{].* (undef|poison), ptr", "insertions into undef": r"insertvalue .* (undef|poison), ",
+    "loads that are not initialized": r"load .*%unset\d+", "addresses that change places": r"^swap\d+\.head:", "copies far apart": r"alloca \[600 x i32\]",
+    "kernels' parameters by value": r"ptx_kernel .*byval", "functions' parameters by value": r"call .*byval", "divisors with one bit": r"= shl( nuw)? i\d+ 1, ",
+    "values that change places": r"^turn\d+\.head:", "floats rounded": r"= fptrunc double", "contract": r" contract ",
+    "products that are not fused": r"^; the same with and without fused", "comparisons of extended floats": r"fcmp \w+ double .*0x",
     "barriers before loads through a choice": r"load i32, ptr(?: addrspace\(3\))? %which",
 }
 RARE = 0.04

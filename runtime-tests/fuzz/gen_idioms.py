@@ -1,6 +1,7 @@
 """What front ends write and the other generators' statements do not have: constants of one value in two types, bool
 arithmetic, tables of large bytes, counters narrower than their bounds, loops that test first, or the old value, and leave in the
-middle, memory written as one type and read as another, parts of copies, bit-fields, switches in loops.
+middle, divisors with one bit, loops whose values change places, memory written as one type and read as another, parts of copies,
+bit-fields, switches in loops.
 
 A mixin of the classes that write functions; they have `r`, `new`, `emit`, `label`, `block`, `value`, `add`, `add_local`, `add_global`,
 `add_node`, `m.declare`, `one_nan` and `spaces`. Everything is defined: counters do not wrap, indices are within bounds, floats are
@@ -27,7 +28,8 @@ def literal(t, v):
 class Idioms:
     """`idiom()` writes one of them and adds its results."""
 
-    IDIOMS = ("one_value", "bools", "byte_table", "counted_loop", "counted_loop", "punning", "punning_loop", "partial_copy", "bit_fields")
+    IDIOMS = ("one_value", "bools", "byte_table", "counted_loop", "counted_loop", "punning", "punning_loop", "partial_copy", "bit_fields",
+              "power_remainder", "power_loop", "rotation", "rotation")
 
     def idiom(self, names=IDIOMS):
         getattr(self, self.r.choice(self.m.swarm.of("idioms", list(names))))()
@@ -77,6 +79,134 @@ class Idioms:
             else:
                 known.append(self.quietly(f"{op} i1 {a}, {b}"))
         self.add("i1", known[-1])
+
+    # ---- divisors with one bit
+    def one_bit(self, t):
+        """A value of which one bit is set."""
+        r, n = self.r, width(t)
+        by = self.quietly(f"and {t} {self.value(t)}, {n - 1}")
+        kind = r.random()
+        if kind < 0.6:
+            return self.quietly(f"shl{r.choice(['', ' nuw'])} {t} 1, {by}")
+        if kind < 0.8:
+            return self.quietly(f"lshr {t} {literal(t, 1 << (n - 1))}, {by}")
+        few = self.quietly(f"and {t} {by}, {n // 2 - 1}")
+        c = self.quietly(f"icmp slt {t} {self.value(t)}, {self.value(t)}")
+        shifted = self.quietly(f"shl {t} 2, {few}")
+        return self.quietly(f"select i1 {c}, {t} {r.choice([1, 2, 4, 64])}, {t} {shifted}")
+
+    def with_power(self, t, x, s):
+        """A quotient, remainder or test of x by the power of two s."""
+        r = self.r
+        kind = r.random()
+        if kind < 0.7:
+            op = r.choice(["urem", "urem", "srem", "udiv", "sdiv"])
+            return self.quietly(f"{op} {t} {x}, {s}")
+        m = self.quietly(f"and {t} {x}, {r.choice([s, self.quietly(f'sub {t} {s}, 1')])}")
+        if kind < 0.8:
+            return m
+        c = self.quietly(f"icmp {r.choice(['eq', 'ne', 'ugt'])} {t} {m}, {r.choice([s, '0', '1'])}")
+        return self.quietly(f"{r.choice(['zext', 'sext'])} i1 {c} to {t}")
+
+    def power_remainder(self):
+        t = self.r.choice(["i8", "i16", "i32", "i32", "i64", "i64"])
+        s = self.one_bit(t)
+        self.add(t, self.with_power(t, self.value(t), s))
+        if self.r.random() < 0.3:
+            self.add(t, s)
+
+    def power_loop(self):
+        """By each of several powers, from the least or from the largest."""
+        r = self.r
+        t, k, top = r.choice(["i8", "i16", "i32", "i64"]), self.new("power")[1:], self.block
+        up = r.random() < 0.5
+        first = literal(t, r.choice([1, 1, 2]) if up else 1 << (width(t) - r.choice([1, 1, 2])))
+        x, start, trips = self.value(t), self.value(t), r.randint(1, 6)
+        i, s, total, j, twice = (f"%{k}.{n}" for n in "istjd")
+        self.emit(f"br label %{k}.head")
+        self.label(f"{k}.head")
+        at = len(self.lines)
+        part = self.with_power(t, x, s)
+        after = self.quietly(f"{r.choice(['add', 'xor'])} {t} {total}, {part}")
+        self.emit(f"{twice} = {'shl' if up else 'lshr'} {t} {s}, 1")
+        self.emit(f"{j} = add nuw nsw i32 {i}, 1")
+        c = self.quietly(f"icmp ult i32 {j}, {trips}")
+        self.emit(f"br i1 {c}, label %{k}.head, label %{k}.exit{self.loop_node()}")
+        self.lines[at:at] = [f"  {i} = phi i32 [ 0, %{top} ], [ {j}, %{k}.head ]",
+                             f"  {s} = phi {t} [ {first}, %{top} ], [ {twice}, %{k}.head ]",
+                             f"  {total} = phi {t} [ {start}, %{top} ], [ {after}, %{k}.head ]"]
+        self.label(f"{k}.exit")
+        self.add(t, after)
+        self.add(t, s)
+
+    # ---- values that change places
+    def turned(self, t, x, y):
+        """A value of two of a loop; integers also as floats of the same bits, which are in registers
+        of the other kind."""
+        r = self.r
+        floats = {"i32": "float", "i64": "double", "i16": "half"}
+        if t in floats and r.random() < 0.5:
+            of = floats[t]
+            f = self.quietly(f"bitcast {t} {x} to {of}")
+            text = f"fneg {of} {f}"
+            if r.random() < 0.5:
+                text = f"fadd {of} {f}, {self.quietly(f'bitcast {t} {y} to {of}')}"
+            return self.quietly(f"bitcast {of} {self.one_nan(of, self.quietly(text))} to {t}")
+        if t in ("float", "double"):
+            return self.quietly(f"{r.choice(['fadd', 'fsub'])} {t} {x}, {y}")
+        return self.quietly(f"{r.choice(['add', 'xor', 'mul', 'sub'])} {t} {x}, {y}")
+
+    def rotation(self):
+        """Values of a loop in each other's place, always or on a condition; the values of the previous
+        iteration are used after the loop."""
+        r = self.r
+        t = r.choice(["i32", "i32", "i16", "i64", "i8", "float", "double"])
+        count = r.choice([2, 2, 3, 4])
+        k, top = self.new("turn")[1:], self.block
+        starts, x = [self.value(t) for _ in range(count)], self.value(t)
+        limit = str(r.randint(1, 9))
+        if r.random() < 0.6:
+            limit = self.quietly(f"and i32 {self.value('i32')}, 7")
+        phis = [f"%{k}.{n}" for n in "abcd"[:count]]
+        i, j = f"%{k}.i", f"%{k}.j"
+        self.emit(f"br label %{k}.head")
+        self.label(f"{k}.head")
+        at = len(self.lines)
+        made = self.turned(t, r.choice(phis), r.choice([x, *phis]))
+        nexts = phis[1:] + phis[:1]
+        for n in range(count):
+            if r.random() < 0.3:
+                nexts[n] = r.choice([made, x, phis[n], *phis])
+        nexts[r.randrange(count)] = made
+        if r.random() < 0.5:
+            bit = self.quietly(f"and i32 {i}, {r.choice([1, 2, 3])}")
+            c = self.quietly(f"icmp eq i32 {bit}, {r.choice([0, 1])}")
+            nexts = self.turned_back(k, t, c, phis, nexts)
+        self.emit(f"{j} = add nuw nsw i32 {i}, 1")
+        c = self.quietly(f"icmp ult i32 {j}, {limit}")
+        last = self.block
+        self.emit(f"br i1 {c}, label %{k}.head, label %{k}.exit{self.loop_node()}")
+        self.lines[at:at] = [f"  {i} = phi i32 [ 0, %{top} ], [ {j}, %{last} ]"] + \
+            [f"  {p} = phi {t} [ {s}, %{top} ], [ {n}, %{last} ]"
+             for p, s, n in zip(phis, starts, nexts)]
+        self.label(f"{k}.exit")
+        for v in r.sample(phis + nexts, 3):
+            if v[0] == "%":
+                self.add(t, v)
+
+    def turned_back(self, k, t, c, phis, nexts):
+        """The next values if c, else the phis in another order; by selects or phis."""
+        r = self.r
+        other = r.choice([phis, phis[::-1]])
+        if r.random() < 0.5:
+            return [self.quietly(f"select i1 {c}, {t} {a}, {t} {b}") for a, b in zip(nexts, other)]
+        top = self.block
+        self.emit(f"br i1 {c}, label %{k}.join, label %{k}.else")
+        self.label(f"{k}.else")
+        self.emit(f"br label %{k}.join")
+        self.label(f"{k}.join")
+        return [self.quietly(f"phi {t} [ {a}, %{top} ], [ {b}, %{k}.else ]")
+                for a, b in zip(nexts, other)]
 
     # ---- tables
     def byte_table(self):

@@ -2,7 +2,8 @@
 """Random kernels whose results are one number whatever the compiler does: valid, terminating, free of
 undefined behaviour and of races by construction.
 
-    gen_kernels.py SEED [--count N] [--size S] [--favour loops|memory|ints|floats|vectors|warp]... [--swarm]
+    gen_kernels.py SEED [--count N] [--size S] [--swarm]
+                        [--favour loops|memory|ints|floats|vectors|warp|objects|precision]...
 
 Writes a module with kernels k0, k1 … of one signature, for `nvmini run --kernel '*'`; the launch is in
 its header. How each promise is kept:
@@ -15,7 +16,8 @@ its header. How each promise is kept:
               others read between two barriers; atomics are commutative, one operation a place, and
               their results unused
   uniform     barriers and warp operations stand only where all threads of the block come together
-Inline assembly is written by gen_assembly.py; blocks that are not executed, and loads before barriers, by gen_hazards.py.
+Inline assembly is written by gen_assembly.py; blocks that are not executed, and loads before barriers, by gen_hazards.py; choices of
+variables, and variables that are defined in parts, by gen_objects.py; floats that are extended and rounded by gen_precision.py.
 """
 import argparse
 import random
@@ -23,12 +25,16 @@ import random
 from gen_assembly import Assembly
 from gen_hazards import Hazards
 from gen_idioms import Idioms
+from gen_objects import PARAMETER, Layout, Objects
+from gen_precision import Precision
 from swarm import Swarm
 
 INTS = ["i1", "i3", "i7", "i8", "i13", "i16", "i24", "i31", "i32", "i33", "i48", "i63", "i64", "i65", "i100", "i128"]
 COMMON_INTS = ["i32", "i32", "i32", "i64", "i16", "i8"]
 FLOATS = ["float", "float", "double", "half", "bfloat"]
 NEWER = "; inline assembly: sm_90 and later"  # a line of such modules
+FUSED = "; the same with and without fused multiply-adds"
+BOX = Layout(PARAMETER)
 WORDS = 64     # i32 words of a thread's slice of the output
 ATOMS = 8      # words behind all slices
 IN_WORDS = 256
@@ -66,7 +72,7 @@ def memory_bytes(t):
     return n
 
 
-class Function(Idioms, Assembly, Hazards):
+class Function(Idioms, Assembly, Hazards, Objects, Precision):
     """The body of one function while it is written."""
     words = WORDS
 
@@ -79,6 +85,7 @@ class Function(Idioms, Assembly, Hazards):
         self.uniform = kernel   # all threads of the block are here
         self.budget = 0
         self.depth = 0
+        self.writes_boxes = kernel and module.boxes and self.r.random() < 0.4  # parameters by value
         self.arrays = []        # (pointer, pointer type, element type, log2 of elements): may be read and written
 
     # ---- text
@@ -314,6 +321,8 @@ class Function(Idioms, Assembly, Hazards):
     def float_op(self, t, e):
         r = self.r
         op = r.choice(self.m.swarm.of("float ops", ["fadd", "fsub", "fmul", "fdiv", "fneg", "intrinsic", "select", "fcmp", "fadd", "fmul"]))
+        if op in ("fmul", "fdiv") and not self.m.fusible:
+            op = "fadd"
         a, b = self.value(t), self.value(t)
         if op == "fneg":
             return self.set(t, f"fneg {t} {a}")
@@ -675,7 +684,9 @@ class Function(Idioms, Assembly, Hazards):
         for t, p in zip(reductions, phis):
             lanes = vector_of(t)
             e = lanes[1] if lanes else t
-            op = r.choice(["fadd", "fmul", "fsub"]) if is_float(e) else r.choice(["add", "xor", "mul", "sub", "or", "add"])
+            op = r.choice(["fadd", "fmul", "fsub"] if is_float(e) else ["add", "xor", "mul", "sub", "or", "add"])
+            if op == "fmul" and not self.m.fusible:
+                op = "fadd"
             v = self.new("n")
             self.emit(f"{v} = {op} {t} {p}, {self.pick(self.pool, t)}")
             nexts.append(v)
@@ -720,7 +731,9 @@ class Function(Idioms, Assembly, Hazards):
         r, m = self.r, self.m
         weights = {"arithmetic": 14, "vector_op": 2, "aggregate_op": 1, "use_array": 2, "table": 1, "branch": 2, "switch": 0.7,
                    "loop": 1.5, "call": 1.5, "idiom": 3, "block_copy": 0.4, "indirect_call": 0.3, "inline_assembly": 1.5,
-                   "unreachable_cycle": 0.4}
+                   "unreachable_cycle": 0.4, "objects": 1.5, "narrowed": 1.5}
+        if not m.fusible:
+            weights.pop("inline_assembly")  # of which some is mul.f16
         if self.kernel:
             weights.update(read_input=3, own_slice=1, atomic=0.5)
             if self.uniform:
@@ -732,6 +745,8 @@ class Function(Idioms, Assembly, Hazards):
                 for n in names:
                     if n in weights:
                         weights[n] *= 4
+        for name, favour in (("objects", "objects"), ("narrowed", "precision")):
+            weights[name] *= 20 if favour in m.favour else 1
         if self.depth > 3 or self.budget < 4:
             for n in ("branch", "switch", "loop"):
                 weights.pop(n)
@@ -785,6 +800,9 @@ class Module:
         self.declarations, self.globals, self.bodies, self.nodes = [], [], [], []
         self.helpers, self.tables, self.shared_names, self.chosen_between = [], [], {}, False
         self.newer = self.r.random() < 0.3  # assembly for sm_90 and later
+        self.fusible = self.r.random() < (0.5 if "precision" in favour else 0.8)  # see gen_precision.py
+        self.boxes = self.r.random() < 0.4  # kernels have two parameters by value
+        self.takers, self.taker_count = {}, 0  # by type: the function that takes one by value
         self.block_log2 = self.r.choice([5, 5, 6])
         self.grid = self.r.choice([1, 2])
 
@@ -897,8 +915,9 @@ end:
             p = f.new("p")
             f.emit(f"{p} = getelementptr i32, ptr %mine, i64 {WORDS // 2 + i}")
             f.emit(f"store i32 {word}, ptr {p}")
+        boxes = "".join(f", ptr byval({BOX.text}) align {BOX.align} %box{k}" for k in range(2 * self.boxes))
         body = ["entry:"] + f.allocas + prologue + f.lines + ["  ret void"]
-        self.bodies.append(f"define ptx_kernel void @k{k}(ptr %in, ptr %out, i32 %n) {{\n" + "\n".join(body) + "\n}")
+        self.bodies.append(f"define ptx_kernel void @k{k}(ptr %in, ptr %out, i32 %n{boxes}) {{\n" + "\n".join(body) + "\n}")
 
     def text(self):
         self.make_tables()
@@ -913,9 +932,11 @@ end:
         words = (WORDS * self.grid << self.block_log2) + ATOMS
         n = self.r.randint(0, 31)
         seed = self.r.randrange(1 << 30)
+        images = [f"{self.r.getrandbits(8 * BOX.size):0{2 * BOX.size}x}" for _ in range(2 * self.boxes)]
+        boxes = "".join(f" --arg bytes:{image}" for image in images)
         head = [f"; nvmini-run: --kernel * --grid {self.grid} --block {1 << self.block_log2} --arg buf:i32:{IN_WORDS}:random:{seed} "
-                f"--arg buf:i32:{words}:zero --arg i32:{n} --print 1",
-                *([NEWER] if self.newer else []), 'target triple = "nvptx64-nvidia-cuda"', ""]
+                f"--arg buf:i32:{words}:zero --arg i32:{n}{boxes} --print 1",
+                *([NEWER] if self.newer else []), *([] if self.fusible else [FUSED]), 'target triple = "nvptx64-nvidia-cuda"', ""]
         return "\n".join(head + self.globals + [""] + self.declarations + [""] + self.bodies +
                          [f"!{k} = {text}" for k, text in enumerate(self.nodes)]) + "\n"
 
@@ -931,7 +952,7 @@ def main():
     parser.add_argument("--count", type=int, default=1, help="kernels in the module")
     parser.add_argument("--size", type=int, default=30, help="statements of a kernel, about")
     parser.add_argument("--favour", action="append", default=[],
-                        choices=["loops", "memory", "ints", "floats", "vectors", "warp"])
+                        choices=["loops", "memory", "ints", "floats", "vectors", "warp", "objects", "precision"])
     parser.add_argument("--swarm", action="store_true", help="only a random subset of the features")
     options = parser.parse_args()
     print(generate(options.seed, options.count, options.size, options.favour, options.swarm), end="")

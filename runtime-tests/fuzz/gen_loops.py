@@ -626,6 +626,7 @@ class Module:
     def __init__(self, seed, count, swarm):
         self.r, self.swarm = random.Random(f"loops {seed}"), Swarm(seed, swarm)
         self.favour, self.count = (), count
+        self.fusible, self.boxes = True, False
         self.declarations, self.globals, self.bodies, self.metadata = [], [], [], []
         self.space = self.r.choice(["", " addrspace(1)", " addrspace(1)"])
         self.memory = [self.r.choice(["int", "int", *FLOATS]) for _ in range(3)]
