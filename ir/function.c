@@ -132,10 +132,14 @@ bool function_reserve(struct nvm_function *f, uint64_t insts, uint64_t operands)
 }
 
 void function_truncate(struct nvm_function *f, uint32_t count) {
-  struct arena *a = &f->module->arena;
-#define CUT(table) (table)->count = count, VEC_SHRINK(a, table);
+#define CUT(table) (table)->count = count;
   INST_TABLES(CUT, f)
-  VEC_SHRINK(a, &f->operands), VEC_SHRINK(a, &f->blocks);
+}
+
+void function_shrink(struct nvm_function *f) {
+  struct arena *a = &f->module->arena;
+#define SHRINK(table) VEC_SHRINK(a, table);
+  INST_TABLES(SHRINK, f) SHRINK(&f->operands) SHRINK(&f->blocks)
 }
 
 /* Grows all tables to one capacity. */

@@ -64,6 +64,8 @@ void function_drop_body(struct nvm_function *f);
 bool function_reserve(struct nvm_function *f, uint64_t insts, uint64_t operands);
 /* Drops the instructions from `count` on, which must have no uses. */
 void function_truncate(struct nvm_function *f, uint32_t count);
+/* Releases the unused room of large tables. */
+void function_shrink(struct nvm_function *f);
 
 /* Number of parameters and the type of parameter i. */
 uint32_t function_arg_count(const struct nvm_function *f);

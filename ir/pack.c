@@ -212,6 +212,7 @@ bool pack_restore(struct nvm_function *f) {
   f->operands.count = operands;
   f->blocks.count = blocks;
   function_truncate(f, insts);
+  function_shrink(f);
   get_operands(&r, f->operands.data, operands);
   get_insts(&r, f);
   get_blocks(&r, f);

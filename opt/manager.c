@@ -262,7 +262,7 @@ static enum nvm_status run_on_function(struct manager *g, const struct pass_step
     any |= changed;
   }
   if (any && !rewrite_compact(f, &g->scratch, COMPACT_AT_REST)) return NVM_OUT_OF_MEMORY;
-  function_truncate(f, f->insts.count);
+  function_shrink(f);
   if (any && g->env.calls && !call_graph_update(g->env.calls, n)) return NVM_OUT_OF_MEMORY;
   if (g->packs && function_is_kernel(f) && !pack_finished_kernel(g, f)) return NVM_OUT_OF_MEMORY;
   return NVM_OK;

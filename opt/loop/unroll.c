@@ -558,6 +558,18 @@ static bool is_hinted(const struct nvm_function *f, const struct loop *l) {
   return any;
 }
 
+/* Whether ptxas would choose how to unroll loop n: it is innermost, and no hint says. */
+static bool is_left_to_ptxas(const struct unroller *u, uint32_t n) {
+  const struct loop *l = &u->nest.loops.data[n];
+  return l->end == n + 1 && !block_is_none(l->latch) && !is_hinted(u->f, l);
+}
+
+static bool leaves_loops_to_ptxas(const struct unroller *u) {
+  for (uint32_t n = 1; n <= u->nest.loops.count; n++)
+    if (is_left_to_ptxas(u, n)) return true;
+  return false;
+}
+
 /* Marks loops in which nearly all registers are used: ptxas would unroll them and spill. Pressure
  * is computed only in functions with many more values. Where size matters, marks all loops. */
 static bool keep_full_loops_rolled(struct unroller *u) {
@@ -573,11 +585,12 @@ static bool keep_full_loops_rolled(struct unroller *u) {
       if (l->count && all <= enough) all += pressure_registers(f, function_inst(f, i)->type);
   if (all <= enough && !small) return true;
   if (u->changed && !loop_nest_compute(&u->nest, u->f, u->env->arena)) return false;
+  if (!leaves_loops_to_ptxas(u)) return true;
   if (!pressure_compute(&p, f, &u->nest.d, u->env->arena)) return false;
   for (uint32_t n = 1; n <= l->count; n++) {
     const struct loop *loop = &l->data[n];
     uint32_t highest = 0;
-    if (loop->end != n + 1 || block_is_none(loop->latch) || is_hinted(f, loop)) continue;
+    if (!is_left_to_ptxas(u, n)) continue;
     for (uint32_t k = 0; k < loop->block_count; k++) {
       uint32_t here = p.most[l->blocks[loop->first_block + k].index];
       if (here > highest) highest = here;

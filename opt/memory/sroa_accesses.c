@@ -240,13 +240,13 @@ static bool is_loaded_before(const struct splitter *s, struct nvm_value v, uint6
 /* The select whose result plus an offset v is, by at most one gep. */
 static struct nvm_inst_id select_below(const struct splitter *s, struct nvm_value v,
                                        int64_t *offset) {
+  const struct nvm_inst *gep = value_inst_of(s->f, v, OP_GEP);
+  struct nvm_value below = gep ? inst_operand(s->f, gep, 0) : v;
+  if (!value_inst_of(s->f, below, OP_SELECT)) return (struct nvm_inst_id){0};
   struct alias_address a = alias_decompose(s->f, v);
-  const struct nvm_inst *i = value_inst(s->f, v), *base = value_inst(s->f, a.base);
-  bool is_near = i && (value_equal(v, a.base) ||
-                       (i->op == OP_GEP && value_equal(inst_operand(s->f, i, 0), a.base)));
   *offset = a.offset;
-  return is_near && base && a.term_count == 0 && base->op == OP_SELECT ? value_inst_id(a.base)
-                                                                       : (struct nvm_inst_id){0};
+  return a.term_count == 0 && value_equal(a.base, below) ? value_inst_id(below)
+                                                         : (struct nvm_inst_id){0};
 }
 
 /* The address of a load or store. */
