@@ -54,7 +54,7 @@ enum {
   MAX_GAIN = 2,    /* times MAX_FULL if so many instructions become constants */
   MANY_LEFT = 250, /* instructions: fewer are unrolled fully even if a factor saves as much */
   EXACT_FACTOR = 8,
-  RUNTIME_FACTOR = 4, /* as many loads in flight, and registers for them */
+  RUNTIME_FACTOR = 4, /* of loops that load: as many loads in flight, and registers for them */
   FEW_ITERATIONS = 8, /* do not pay for a remainder */
   MAX_ROUNDS = 4,
   MAX_BLOCKS = 1024,
@@ -183,6 +183,15 @@ static struct plan kept_rolled(const char *why, bool kept) {
   return (struct plan){.why = why, .kept = kept};
 }
 
+/* Whether an iteration reads from memory. Only the result of an atomic counts, not its effect. */
+static bool loads(const struct unroller *u) {
+  for (uint32_t k = 0; k < u->loop->block_count; k++)
+    FOR_EACH_INST (u->f, u->blocks[k], i)
+      if ((op_table[function_inst(u->f, i)->op].flags & OPF_READS) && u->f->uses.data[i.index])
+        return true;
+  return false;
+}
+
 static struct plan plan_loop(struct unroller *u, uint32_t n) {
   struct loop_hint count = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.count");
   bool full = loops_hint(u->f, u->loop->hints, "llvm.loop.unroll.full").given;
@@ -237,7 +246,7 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
     return kept_rolled("its loads are conditional", true);
   if (!cheap || iterations <= (hinted ? factor : FEW_ITERATIONS))
     return kept_rolled("it has few iterations", !hinted);
-  if (!hinted && factor > RUNTIME_FACTOR) factor = RUNTIME_FACTOR;
+  if (!hinted && factor > RUNTIME_FACTOR && loads(u)) factor = RUNTIME_FACTOR;
   return (struct plan){UNROLL_RUNTIME, factor, true, NULL, false};
 }
 

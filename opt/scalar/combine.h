@@ -1,6 +1,6 @@
 /* Shared by the files of combine: the worklist (combine.c), the rules of combine.rules
  * (combine_rules.c), and transformations that need code (combine_code.c, combine_lanes.c,
- * combine_bits.c, combine_extremum.c, combine_precision.c). */
+ * combine_addresses.c, combine_bits.c, combine_extremum.c, combine_precision.c). */
 #ifndef NVM_OPT_COMBINE_H
 #define NVM_OPT_COMBINE_H
 
@@ -74,6 +74,10 @@ bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_fptrunc(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_fcmp(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_float_to_int(struct combiner *k, struct nvm_inst_id root);
+/* A cast to the space that a generic gep's base is cast from: the gep there; and whether a generic
+ * pointer is in the space `asked`, if it is cast from a known one (combine_addresses.c). */
+struct nvm_value combine_addrspacecast(struct combiner *k, struct nvm_inst_id root);
+struct nvm_value combine_isspacep(struct combiner *k, const struct nvm_inst *i, uint32_t asked);
 /* The larger or smaller one of a float and a constant (combine_extremum.c). */
 struct nvm_value combine_extremum(struct combiner *k, struct nvm_inst_id root);
 /* Whether the extremum of an integer and a constant is the constant. */

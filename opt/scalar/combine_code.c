@@ -14,6 +14,7 @@
  *   fptrunc, fcmp, fptosi, fptoui   in a wider format than needed
  *   bitcast    to float of a select between the bits of a float and a constant: a select of floats
  *   and, or    with undef: 0, -1
+ *   addrspacecast   of a gep of a cast from the same space: the gep in it
  *   any op     of selects of constants by one condition: a select of the two results
  *   br         on a negated condition: successors swapped
  *   call       llvm.expect, the warp size, the address space of a pointer cast from a known one */
@@ -543,22 +544,6 @@ bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root) {
   return true;
 }
 
-/* Whether a generic pointer is in the address space `asked`, if it is cast from a known one. */
-static struct nvm_value isspacep_known(struct combiner *k, const struct nvm_inst *i,
-                                       uint32_t asked) {
-  enum { MAX_STEPS = 32, GLOBAL = 1, SHARED = 3, LOCAL = 5, SHARED_CLUSTER = 7 };
-  const struct nvm_inst *from = i;
-  for (int step = 0; step < MAX_STEPS && from && from->op != OP_ADDRSPACECAST; step++) {
-    struct nvm_value v = inst_operand(k->f, from, 0);
-    from = value_inst_of(k->f, v, OP_GEP) ? value_inst_of(k->f, v, OP_GEP)
-                                          : value_inst_of(k->f, v, OP_ADDRSPACECAST);
-  }
-  if (!from || from->op != OP_ADDRSPACECAST) return VALUE_NULL;
-  uint32_t space = type_info(&k->m->types, value_type(k->f, inst_operand(k->f, from, 0)))->width;
-  if (space != GLOBAL && space != SHARED && space != LOCAL) return VALUE_NULL;
-  return make_int(k, i->type, space == asked || (space == SHARED && asked == SHARED_CLUSTER));
-}
-
 /* Inline assembly without effects that reads a register of the lane, as libraries write it. */
 static struct nvm_value asm_register(struct combiner *k, struct nvm_inst_id root) {
   static const struct {
@@ -588,11 +573,11 @@ static struct nvm_value call_simplify(struct combiner *k, struct nvm_inst_id roo
   switch (call_intrinsic(k->f, i)) {
     case INTRINSIC_expect:
     case INTRINSIC_expect_with_probability: return inst_operand(k->f, i, 0);
-    case INTRINSIC_nvvm_isspacep_global: return isspacep_known(k, i, 1);
-    case INTRINSIC_nvvm_isspacep_shared: return isspacep_known(k, i, 3);
-    case INTRINSIC_nvvm_isspacep_const: return isspacep_known(k, i, 4);
-    case INTRINSIC_nvvm_isspacep_local: return isspacep_known(k, i, 5);
-    case INTRINSIC_nvvm_isspacep_shared_cluster: return isspacep_known(k, i, 7);
+    case INTRINSIC_nvvm_isspacep_global: return combine_isspacep(k, i, 1);
+    case INTRINSIC_nvvm_isspacep_shared: return combine_isspacep(k, i, 3);
+    case INTRINSIC_nvvm_isspacep_const: return combine_isspacep(k, i, 4);
+    case INTRINSIC_nvvm_isspacep_local: return combine_isspacep(k, i, 5);
+    case INTRINSIC_nvvm_isspacep_shared_cluster: return combine_isspacep(k, i, 7);
     case INTRINSIC_nvvm_read_ptx_sreg_warpsize: return make_int(k, i->type, WARP_LANES);
     case INTRINSIC_NONE: return asm_register(k, root);
     default: return VALUE_NULL;
@@ -672,6 +657,7 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_FPTOSI] = combine_float_to_int,
       [OP_FPTOUI] = combine_float_to_int,
       [OP_BITCAST] = bitcast_simplify,
+      [OP_ADDRSPACECAST] = combine_addrspacecast,
       [OP_AND] = and_simplify,
       [OP_OR] = or_simplify,
       [OP_EXTRACTELEMENT] = combine_extractelement,
