@@ -324,6 +324,24 @@ bool loop_loads_conditionally(const struct nvm_function *f, const struct loop_ne
   return false;
 }
 
+bool loop_loads(const struct nvm_function *f, const struct loop_nest *nest, uint32_t n) {
+  const struct loop *l = &nest->loops.data[n];
+  for (uint32_t k = 0; k < l->block_count; k++)
+    FOR_EACH_INST (f, nest->loops.blocks[l->first_block + k], i)
+      if ((op_table[function_inst(f, i)->op].flags & OPF_READS) && f->uses.data[i.index])
+        return true;
+  return false;
+}
+
+bool loop_unrolling_is_hinted(const struct nvm_function *f, const struct loop *l) {
+  static const char *const names[] = {"llvm.loop.unroll.disable", "llvm.loop.unroll.enable",
+                                      "llvm.loop.unroll.full", "llvm.loop.unroll.count"};
+  bool any = false;
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    any |= loops_hint(f, l->hints, names[k]).given;
+  return any;
+}
+
 bool loop_is_closed(struct loop_nest *nest, const struct nvm_function *f, uint32_t n) {
   const struct loop *p = &nest->loops.data[n];
   if (block_is_none(p->preheader) || block_is_none(p->latch) || !has_dedicated_exits(nest, n))

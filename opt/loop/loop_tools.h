@@ -68,6 +68,10 @@ bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint3
  * unrolling does not increase the number of loads in flight. */
 bool loop_loads_conditionally(const struct nvm_function *f, const struct loop_nest *nest,
                               uint32_t n);
+/* Whether an iteration reads from memory. Only the result of an atomic counts, not its effect. */
+bool loop_loads(const struct nvm_function *f, const struct loop_nest *nest, uint32_t n);
+/* Whether hints of the loop say how to unroll it. */
+bool loop_unrolling_is_hinted(const struct nvm_function *f, const struct loop *l);
 /* Whether loop n has a preheader, a latch, dedicated exits and LCSSA form. Computed for all loops
  * at the first call; a pass that changes loops keeps the others closed. */
 bool loop_is_closed(struct loop_nest *nest, const struct nvm_function *f, uint32_t n);

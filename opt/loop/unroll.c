@@ -157,11 +157,12 @@ static uint64_t division_work(const struct unroller *u) {
   return work;
 }
 
-/* The largest factor up to EXACT_FACTOR whose copies have at most `most` instructions and, if the
- * count is a number, leave no iterations over. */
+/* The largest factor up to EXACT_FACTOR whose copies have at most `most` instructions: a divisor of
+ * the count if that is a number, else a power of two. */
 static uint32_t choose_factor(uint64_t work, uint64_t most, bool number, uint64_t iterations) {
   uint32_t factor = EXACT_FACTOR;
-  while (factor > 1 && (factor * work > most || (number && iterations % factor))) factor /= 2;
+  while (factor > 1 && (factor * work > most || (number && iterations % factor)))
+    factor = number ? factor - 1 : factor / 2;
   return factor;
 }
 
@@ -181,15 +182,6 @@ static struct plan not_unrolled(const char *why) { return (struct plan){.why = w
 
 static struct plan kept_rolled(const char *why, bool kept) {
   return (struct plan){.why = why, .kept = kept};
-}
-
-/* Whether an iteration reads from memory. Only the result of an atomic counts, not its effect. */
-static bool loads(const struct unroller *u) {
-  for (uint32_t k = 0; k < u->loop->block_count; k++)
-    FOR_EACH_INST (u->f, u->blocks[k], i)
-      if ((op_table[function_inst(u->f, i)->op].flags & OPF_READS) && u->f->uses.data[i.index])
-        return true;
-  return false;
 }
 
 static struct plan plan_loop(struct unroller *u, uint32_t n) {
@@ -246,7 +238,7 @@ static struct plan plan_loop(struct unroller *u, uint32_t n) {
     return kept_rolled("its loads are conditional", true);
   if (!cheap || iterations <= (hinted ? factor : FEW_ITERATIONS))
     return kept_rolled("it has few iterations", !hinted);
-  if (!hinted && factor > RUNTIME_FACTOR && loads(u)) factor = RUNTIME_FACTOR;
+  if (!hinted && factor > RUNTIME_FACTOR && loop_loads(u->f, &u->nest, n)) factor = RUNTIME_FACTOR;
   return (struct plan){UNROLL_RUNTIME, factor, true, NULL, false};
 }
 
@@ -558,25 +550,10 @@ static bool unroll_with_remainder(struct unroller *u, uint32_t n, struct plan p)
   return !module_out_of_memory(f->module);
 }
 
-static bool is_hinted(const struct nvm_function *f, const struct loop *l) {
-  static const char *const names[] = {"llvm.loop.unroll.disable", "llvm.loop.unroll.enable",
-                                      "llvm.loop.unroll.full", "llvm.loop.unroll.count"};
-  bool any = false;
-  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-    any |= loops_hint(f, l->hints, names[k]).given;
-  return any;
-}
-
 /* Whether ptxas would choose how to unroll loop n: it is innermost, and no hint says. */
 static bool is_left_to_ptxas(const struct unroller *u, uint32_t n) {
   const struct loop *l = &u->nest.loops.data[n];
-  return l->end == n + 1 && !block_is_none(l->latch) && !is_hinted(u->f, l);
-}
-
-static bool leaves_loops_to_ptxas(const struct unroller *u) {
-  for (uint32_t n = 1; n <= u->nest.loops.count; n++)
-    if (is_left_to_ptxas(u, n)) return true;
-  return false;
+  return l->end == n + 1 && !block_is_none(l->latch) && !loop_unrolling_is_hinted(u->f, l);
 }
 
 /* Marks loops in which nearly all registers are used: ptxas would unroll them and spill. Pressure
@@ -594,7 +571,9 @@ static bool keep_full_loops_rolled(struct unroller *u) {
       if (l->count && all <= enough) all += pressure_registers(f, function_inst(f, i)->type);
   if (all <= enough && !small) return true;
   if (u->changed && !loop_nest_compute(&u->nest, u->f, u->env->arena)) return false;
-  if (!leaves_loops_to_ptxas(u)) return true;
+  bool any = false;
+  for (uint32_t n = 1; n <= l->count; n++) any |= is_left_to_ptxas(u, n);
+  if (!any) return true;
   if (!pressure_compute(&p, f, &u->nest.d, u->env->arena)) return false;
   for (uint32_t n = 1; n <= l->count; n++) {
     const struct loop *loop = &l->data[n];

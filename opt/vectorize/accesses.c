@@ -23,11 +23,39 @@
 #include "analysis/effects.h"
 #include "target/cost.h"
 
+enum { OWN_ALIGN_LOG2 = 4 }; /* 16 bytes: the widest access to shared memory */
+
 static uint32_t low_bit(uint64_t x, uint32_t most) {
   uint64_t low = x & (0 - x);
   return x == 0 || low > most ? most : (uint32_t)low;
 }
 
+bool accesses_can_align(const struct nvm_function *f, struct nvm_value object) {
+  if (value_kind(object) == VALUE_INST) return f->insts.data[value_index(object)].op == OP_ALLOCA;
+  if (value_kind(object) != VALUE_GLOBAL) return false;
+  const struct nvm_global *v = module_global(f->module, object);
+  return symbol_is_local(&v->symbol) && !v->is_alias && !value_is_none(v->initializer) &&
+         !v->symbol.section.index;
+}
+
+void accesses_align(struct nvm_function *f, struct nvm_value object, uint32_t log2) {
+  if (value_kind(object) == VALUE_INST) {
+    struct nvm_inst *i = &f->insts.data[value_index(object)];
+    if ((i->flags & ALLOCA_ALIGN_MASK) < log2 + 1)
+      i->flags = (uint16_t)((i->flags & ~ALLOCA_ALIGN_MASK) | (log2 + 1));
+    return;
+  }
+  struct nvm_global *v = module_global(f->module, object);
+  if (v->align_log2 < log2 + 1) v->align_log2 = (uint8_t)(log2 + 1);
+}
+
+void accesses_align_variables(const struct vector_loop *v) {
+  for (uint32_t k = 0; k < v->accesses.count; k++)
+    if (accesses_can_align(v->f, v->accesses.data[k].address.base))
+      accesses_align(v->f, v->accesses.data[k].address.base, OWN_ALIGN_LOG2);
+}
+
+/* Of variables that plan_execute() can align, as it will. */
 static uint32_t base_align(const struct vector_loop *v, struct nvm_value base) {
   struct nvm_function *f = v->f;
   if (value_kind(base) == VALUE_ARG) {
@@ -39,6 +67,7 @@ static uint32_t base_align(const struct vector_loop *v, struct nvm_value base) {
   if (value_kind(base) == VALUE_GLOBAL) log2 = module_global(f->module, base)->align_log2;
   if (value_kind(base) == VALUE_INST && f->insts.data[value_index(base)].op == OP_ALLOCA)
     log2 = f->insts.data[value_index(base)].flags & ALLOCA_ALIGN_MASK;
+  if (log2 < OWN_ALIGN_LOG2 + 1 && accesses_can_align(f, base)) log2 = OWN_ALIGN_LOG2 + 1;
   return log2 ? layout_align_bytes(log2) : 1;
 }
 

@@ -22,6 +22,7 @@
 #include "analysis/effects.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
+#include "opt/vectorize/vectorize.h"
 #include "target/cost.h"
 
 enum { MAX_GROUPS = 64, MAX_PILES = 32, MAX_BETWEEN = 96, MAX_RUN = 32, MAX_BYTES = 32 };
@@ -106,19 +107,11 @@ static struct pile *pile_of(struct vectorizer *g, const struct nvm_inst *i) {
   return &g->piles[n];
 }
 
-/* Whether the object is a local variable, whose alignment can be raised. */
-static bool is_own(const struct nvm_function *f, struct nvm_value object) {
-  if (value_kind(object) == VALUE_INST) return f->insts.data[value_index(object)].op == OP_ALLOCA;
-  if (value_kind(object) != VALUE_GLOBAL) return false;
-  const struct nvm_global *v = module_global(f->module, object);
-  return symbol_is_local(&v->symbol) && !v->is_alias && !value_is_none(v->initializer) &&
-         !v->symbol.section.index;
-}
-
 /* Whether two accesses of the pile may be merged, given their alignment. */
 static bool is_promising(const struct vectorizer *g, const struct pile *p) {
   bool aligned = UINT64_C(1) << p->best_log2 > p->least_bytes;
-  return p->count > 1 && (aligned || p == &g->piles[MAX_PILES - 1] || is_own(g->f, p->object));
+  return p->count > 1 &&
+         (aligned || p == &g->piles[MAX_PILES - 1] || accesses_can_align(g->f, p->object));
 }
 
 /* Collects the plain accesses of the block into piles; true if one is promising. */
@@ -198,15 +191,8 @@ static bool align_base(struct vectorizer *g, const struct group *group, int64_t 
   struct nvm_function *f = g->f;
   struct alias_address a = group->shape;
   a.offset = offset;
-  if (log2 > 4 || !is_own(f, a.base) || alias_offset_zeros(f, &a) < log2) return false;
-  if (value_kind(a.base) == VALUE_INST) {
-    struct nvm_inst *i = &f->insts.data[value_index(a.base)];
-    if (commit && (i->flags & ALLOCA_ALIGN_MASK) < log2 + 1)
-      i->flags = (uint16_t)((i->flags & ~ALLOCA_ALIGN_MASK) | (log2 + 1));
-    return true;
-  }
-  struct nvm_global *v = module_global(f->module, a.base);
-  if (commit && v->align_log2 < log2 + 1) v->align_log2 = (uint8_t)(log2 + 1);
+  if (log2 > 4 || !accesses_can_align(f, a.base) || alias_offset_zeros(f, &a) < log2) return false;
+  if (commit) accesses_align(f, a.base, log2);
   return true;
 }
 

@@ -486,6 +486,7 @@ enum plan_result plan_execute(struct vector_loop *v, const struct vplan *p) {
   if (!prepare(&s)) return PLAN_OUT_OF_MEMORY;
   if (!expand_operands(&s, jump))
     return module_out_of_memory(v->f->module) ? PLAN_OUT_OF_MEMORY : PLAN_NOT_EXPRESSIBLE;
+  accesses_align_variables(v);
   inst_remove(v->f, jump);
   v->first_new_block = v->f->blocks.count;
   x->block = v->loop->preheader;
