@@ -1,6 +1,5 @@
 /* internalize: makes functions internal that no other module calls, so that they can be inlined at
- * their only call, specialized and removed; and variables in shared memory, so that they can be
- * aligned for wide accesses.
+ * their only call, specialized and removed.
  *
  * A module with kernels is a program unless it refers to another module. nvcc compiles each file as
  * a whole program unless relocatable code is asked for (-rdc), and then refuses references to the
@@ -36,44 +35,35 @@ bool internalize_is_program(const struct nvm_module *m) {
   return has_kernel;
 }
 
-/* Marks the functions and, in the second table, the variables that a list or an alias names. */
-static void mark_named(const struct nvm_module *m, struct nvm_value v, bool *named[2]) {
-  if (value_kind(v) == VALUE_FUNCTION) named[0][value_index(v)] = true;
-  if (value_kind(v) == VALUE_GLOBAL) named[1][value_index(v)] = true;
+/* Marks the functions that a list or an alias names. */
+static void mark_named(const struct nvm_module *m, struct nvm_value v, bool *named) {
+  if (value_kind(v) == VALUE_FUNCTION) named[value_index(v)] = true;
   if (value_kind(v) != VALUE_CONST) return;
   const struct constant_info *c = constant_info(&m->constants, v);
   if (c->kind != CONST_AGGREGATE && c->kind != CONST_EXPR) return;
   for (uint32_t k = 0; k < c->count; k++) mark_named(m, const_operand(m, v, k), named);
 }
 
-static void hide(struct symbol *s) {
-  if (s->declared_only || s->linkage == LINK_AVAILABLE_EXTERNALLY || symbol_is_local(s)) return;
-  s->linkage = LINK_INTERNAL;
-  s->visibility = VIS_DEFAULT;
-  s->comdat = 0;
-}
-
-/* Unlike other variables, those in shared memory are out of the host's reach. */
-static bool is_shared_variable(const struct nvm_global *g) {
-  return g->address_space == 3 && !g->is_alias && !g->is_ifunc;
+static void hide(struct nvm_function *f) {
+  if (function_is_declaration(f) || function_is_kernel(f) ||
+      f->symbol.linkage == LINK_AVAILABLE_EXTERNALLY || symbol_is_local(&f->symbol))
+    return;
+  f->symbol.linkage = LINK_INTERNAL;
+  f->symbol.visibility = VIS_DEFAULT;
+  f->symbol.comdat = 0;
 }
 
 bool internalize(struct nvm_module *m) {
   struct arena arena;
   arena_init(&arena, m->arena.allocator);
-  bool *named[2] = {arena_alloc(&arena, m->functions.count * sizeof **named),
-                    arena_alloc(&arena, m->globals.count * sizeof **named)};
-  bool works = named[0] && named[1];
-  for (uint32_t n = 1; works && n < m->globals.count; n++) {
+  bool *named = arena_alloc(&arena, m->functions.count * sizeof *named);
+  for (uint32_t n = 1; named && n < m->globals.count; n++) {
     const struct nvm_global *g = &m->globals.data[n];
     if (g->symbol.linkage == LINK_APPENDING) mark_named(m, g->initializer, named);
     mark_named(m, g->aliasee, named);
   }
-  for (uint32_t n = 1; works && n < m->functions.count; n++)
-    if (!named[0][n] && !function_is_kernel(m->functions.data[n]))
-      hide(&m->functions.data[n]->symbol);
-  for (uint32_t n = 1; works && n < m->globals.count; n++)
-    if (!named[1][n] && is_shared_variable(&m->globals.data[n])) hide(&m->globals.data[n].symbol);
+  for (uint32_t n = 1; named && n < m->functions.count; n++)
+    if (!named[n]) hide(m->functions.data[n]);
   arena_free(&arena);
-  return works;
+  return named != NULL;
 }

@@ -68,7 +68,7 @@ bool loop_is_copyable(const struct nvm_function *f, const struct loops *l, uint3
  * unrolling does not increase the number of loads in flight. */
 bool loop_loads_conditionally(const struct nvm_function *f, const struct loop_nest *nest,
                               uint32_t n);
-/* Whether an iteration reads from memory. Only the result of an atomic counts, not its effect. */
+/* Whether an iteration reads from memory. An operation whose result is unused does not count. */
 bool loop_loads(const struct nvm_function *f, const struct loop_nest *nest, uint32_t n);
 /* Whether hints of the loop say how to unroll it. */
 bool loop_unrolling_is_hinted(const struct nvm_function *f, const struct loop *l);

@@ -54,7 +54,7 @@ enum {
   MAX_GAIN = 2,    /* times MAX_FULL if so many instructions become constants */
   MANY_LEFT = 250, /* instructions: fewer are unrolled fully even if a factor saves as much */
   EXACT_FACTOR = 8,
-  RUNTIME_FACTOR = 4, /* of loops that load: as many loads in flight, and registers for them */
+  RUNTIME_FACTOR = 4, /* of loops that load: each copy's load takes a register */
   FEW_ITERATIONS = 8, /* do not pay for a remainder */
   MAX_ROUNDS = 4,
   MAX_BLOCKS = 1024,
@@ -157,13 +157,17 @@ static uint64_t division_work(const struct unroller *u) {
   return work;
 }
 
-/* The largest factor up to EXACT_FACTOR whose copies have at most `most` instructions: a divisor of
- * the count if that is a number, else a power of two. */
+/* The first of these factors whose copies have at most `most` instructions: a divisor of the count
+ * if that is a constant, else a power of two. Four adjacent loads merge better than five to seven. */
 static uint32_t choose_factor(uint64_t work, uint64_t most, bool number, uint64_t iterations) {
-  uint32_t factor = EXACT_FACTOR;
-  while (factor > 1 && (factor * work > most || (number && iterations % factor)))
-    factor = number ? factor - 1 : factor / 2;
-  return factor;
+  static const uint8_t factors[] = {EXACT_FACTOR, 4, 7, 6, 5, 3, 2};
+  number &= iterations != UINT64_MAX;
+  for (size_t k = 0; k < sizeof factors; k++) {
+    uint32_t factor = factors[k];
+    bool fits = number ? iterations % factor == 0 : (factor & (factor - 1)) == 0;
+    if (fits && factor * work <= most) return factor;
+  }
+  return 1;
 }
 
 /* Whether full unrolling, which leaves many instructions, saves less than an eighth of those that a
@@ -550,7 +554,7 @@ static bool unroll_with_remainder(struct unroller *u, uint32_t n, struct plan p)
   return !module_out_of_memory(f->module);
 }
 
-/* Whether ptxas would choose how to unroll loop n: it is innermost, and no hint says. */
+/* Whether ptxas would choose how to unroll loop n: it is innermost, and has no hint. */
 static bool is_left_to_ptxas(const struct unroller *u, uint32_t n) {
   const struct loop *l = &u->nest.loops.data[n];
   return l->end == n + 1 && !block_is_none(l->latch) && !loop_unrolling_is_hinted(u->f, l);

@@ -74,9 +74,10 @@ bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_fptrunc(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_fcmp(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_float_to_int(struct combiner *k, struct nvm_inst_id root);
-/* A cast to the space that a generic gep's base is cast from: the gep there; and whether a generic
- * pointer is in the space `asked`, if it is cast from a known one (combine_addresses.c). */
+/* combine_addresses.c: moves a generic gep into the space that its base is cast from and its result
+ * is cast to. */
 struct nvm_value combine_addrspacecast(struct combiner *k, struct nvm_inst_id root);
+/* Whether a generic pointer is in the space `asked`; VALUE_NULL: not known. */
 struct nvm_value combine_isspacep(struct combiner *k, const struct nvm_inst *i, uint32_t asked);
 /* The larger or smaller one of a float and a constant (combine_extremum.c). */
 struct nvm_value combine_extremum(struct combiner *k, struct nvm_inst_id root);

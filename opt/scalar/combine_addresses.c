@@ -1,4 +1,5 @@
-/* Generic pointers that come from a known state space. */
+/* Generic pointers that are cast from a known state space: they are in it, and sums of them are
+ * computed there. */
 #include "opt/scalar/combine.h"
 
 enum { GLOBAL = 1, SHARED = 3, LOCAL = 5, SHARED_CLUSTER = 7 };
@@ -9,16 +10,18 @@ struct nvm_value combine_addrspacecast(struct combiner *k, struct nvm_inst_id ro
   const struct nvm_inst *cast = function_inst(f, root);
   struct nvm_value operands[MAX_OPERANDS], address = inst_operand(f, cast, 0);
   const struct nvm_inst *gep = value_inst_of(f, address, OP_GEP), *from;
-  if (!gep || gep->operand_count > MAX_OPERANDS || f->uses.data[value_index(address)] != 1)
+  if (!type_is_ptr(&k->m->types, cast->type) || !gep || gep->operand_count > MAX_OPERANDS ||
+      f->uses.data[value_index(address)] != 1)
     return VALUE_NULL;
   for (uint32_t n = 0; n < gep->operand_count; n++) operands[n] = inst_operand(f, gep, n);
   if (!(from = value_inst_of(f, operands[0], OP_ADDRSPACECAST))) return VALUE_NULL;
   operands[0] = inst_operand(f, from, 0);
-  uint32_t here = type_info(&k->m->types, cast->type)->width,
-           there = type_info(&k->m->types, gep->type)->width;
-  bool stays = here == GLOBAL || gep->flags & INST_INBOUNDS; /* in the space's window */
+  uint32_t space = type_info(&k->m->types, cast->type)->width,
+           generic = type_info(&k->m->types, gep->type)->width;
+  bool stays =
+      space == GLOBAL || gep->flags & INST_INBOUNDS; /* a global address is its generic one */
   if (!stays || !type_equal(value_type(f, operands[0]), cast->type) ||
-      layout_pointer_bits(&k->m->layout, here) != layout_pointer_bits(&k->m->layout, there))
+      layout_pointer_bits(&k->m->layout, space) != layout_pointer_bits(&k->m->layout, generic))
     return VALUE_NULL;
   return build_op(k, root, OP_GEP, gep->flags, cast->type, gep->aux, gep->operand_count, operands);
 }

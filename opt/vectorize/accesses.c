@@ -49,13 +49,36 @@ void accesses_align(struct nvm_function *f, struct nvm_value object, uint32_t lo
   if (v->align_log2 < log2 + 1) v->align_log2 = (uint8_t)(log2 + 1);
 }
 
+/* Whether all variables in shared memory fit a block if each is aligned. */
+static bool has_shared_room(const struct nvm_module *m) {
+  enum { MAX_VARIABLES = 256, STATIC_SHARED_BYTES = 48 * 1024, ALIGN = 1 << OWN_ALIGN_LOG2 };
+  uint64_t sum = 0;
+  if (m->globals.count > MAX_VARIABLES) return false;
+  for (uint32_t n = 1; n < m->globals.count; n++) {
+    const struct nvm_global *g = &m->globals.data[n];
+    if (g->address_space != 3 || g->is_alias || !type_is_sized(&m->types, g->value_type)) continue;
+    uint64_t bytes = layout_alloc_size(&m->layout, &m->types, g->value_type);
+    if (bytes > STATIC_SHARED_BYTES) return false;
+    sum += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+  }
+  return sum <= STATIC_SHARED_BYTES;
+}
+
+static bool loop_can_align(const struct vector_loop *v, struct nvm_value base) {
+  const struct nvm_module *m = v->f->module;
+  return accesses_can_align(v->f, base) &&
+         (value_kind(base) != VALUE_GLOBAL || module_global(m, base)->address_space != 3 ||
+          has_shared_room(m));
+}
+
 void accesses_align_variables(const struct vector_loop *v) {
   for (uint32_t k = 0; k < v->accesses.count; k++)
-    if (accesses_can_align(v->f, v->accesses.data[k].address.base))
+    if (loop_can_align(v, v->accesses.data[k].address.base))
       accesses_align(v->f, v->accesses.data[k].address.base, OWN_ALIGN_LOG2);
 }
 
-/* Of variables that plan_execute() can align, as it will. */
+/* Alignment of the base in bytes. A variable that can be aligned counts as aligned: executing the
+ * plan aligns it. */
 static uint32_t base_align(const struct vector_loop *v, struct nvm_value base) {
   struct nvm_function *f = v->f;
   if (value_kind(base) == VALUE_ARG) {
@@ -67,7 +90,7 @@ static uint32_t base_align(const struct vector_loop *v, struct nvm_value base) {
   if (value_kind(base) == VALUE_GLOBAL) log2 = module_global(f->module, base)->align_log2;
   if (value_kind(base) == VALUE_INST && f->insts.data[value_index(base)].op == OP_ALLOCA)
     log2 = f->insts.data[value_index(base)].flags & ALLOCA_ALIGN_MASK;
-  if (log2 < OWN_ALIGN_LOG2 + 1 && accesses_can_align(f, base)) log2 = OWN_ALIGN_LOG2 + 1;
+  if (log2 < OWN_ALIGN_LOG2 + 1 && loop_can_align(v, base)) log2 = OWN_ALIGN_LOG2 + 1;
   return log2 ? layout_align_bytes(log2) : 1;
 }
 

@@ -560,6 +560,7 @@ enum plan_result outer_execute(struct outer_nest *n, const struct vplan *p) {
   struct nvm_value taken[2];
   if (!expand_operands(n, taken, jump))
     return module_out_of_memory(v->f->module) ? PLAN_OUT_OF_MEMORY : PLAN_NOT_EXPRESSIBLE;
+  accesses_align_variables(v);
   inst_remove(v->f, jump);
   v->first_new_block = v->f->blocks.count;
   x->p = p;

@@ -277,11 +277,11 @@ bool accesses_is_bounded(const struct scev *address);
 bool accesses_is_element(const struct vector_loop *v, const struct vector_access *a);
 bool accesses_are_disjoint(const struct vector_loop *v, const struct vector_access *a,
                            const struct vector_access *b);
-/* Whether the object is a variable of the frame or of this module, whose alignment can be raised;
- * and raises it to at least 1 << log2 bytes. */
+/* Whether the object is a variable of the frame or of this module whose alignment can be raised. */
 bool accesses_can_align(const struct nvm_function *f, struct nvm_value object);
+/* Raises its alignment to at least 1 << log2 bytes. */
 void accesses_align(struct nvm_function *f, struct nvm_value object, uint32_t log2);
-/* Aligns those that the loop accesses, as accesses_known_align() assumes. */
+/* Aligns the variables that the loop accesses, as accesses_known_align() assumes. */
 void accesses_align_variables(const struct vector_loop *v);
 bool accesses_in_parameter(const struct vector_loop *v, struct nvm_value base);
 uint32_t accesses_known_align(const struct vector_loop *v, struct scev address, int64_t offset);

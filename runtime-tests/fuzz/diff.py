@@ -10,10 +10,10 @@ after six random passes, which get what the first passes of each level remove; e
 so that a start of the command is shared by ten; the seed of a module is S, S+1, …. Modules of odd seeds are made of
 a random subset of the generator's features (swarm.py).
 A pass may load and mask bytes that are undefined, as long as they do not matter. The simulator, which
-knows only of whole values whether they are defined, then has a finding, or a `freeze` that returns 0.
+tracks definedness per value, not per bit, then has a finding, or a `freeze` that returns 0.
 Therefore an execution that differs is repeated with --no-checks, and its values decide; not where it
-ends with a finding of another kind, as races.
-Products and sums are not fused (--fma-level 0), but in the modules whose results do not depend on it (gen_precision.py).
+ends with a finding of another kind, such as races.
+Products and sums are not fused (--fma-level 0), except in the modules whose results do not depend on it (gen_precision.py).
 With --rotate each level is executed once, as IR or for one of the CPUs in turn with the seed: for large counts.
 --levels N executes N consecutive levels of the list; the seed chooses the first.
 With --serial: loops for the vectorizer (gen_loops.py), forty a module, each in three ways: at -O2 or -O3, and
@@ -54,7 +54,7 @@ def pass_names(nvmini):
 
 
 def fusing(text):
-    """Products and sums are not fused, but in modules whose results do not depend on it."""
+    """The options that fuse products and sums only in modules whose results do not depend on it."""
     return ["--fma-level", "2" if gen_kernels.FUSED in text else "0"]
 
 
@@ -119,7 +119,7 @@ def may_be_undefined(output, way):
     """Whether what differs may come from undefined bits of a value: it has values, or a finding of
     these. Passes of levels do not leave undef in defined values, other lists of passes may."""
     kinds = ("uninitialized", "poison") if "--passes" in way else ("uninitialized",)
-    return (output[:1] in "-0123456789" or "--verify-each=run" in way or
+    return (output[:1].isdigit() or output[:1] == "-" or "--verify-each=run" in way or
             any(kind in output for kind in kinds))
 
 
@@ -143,14 +143,15 @@ def compare(nvmini, seed, options, known_levels, names, folder):
     for way in ways + [some_passes(seed, names)] * (not options.serial):
         here = execute(nvmini, path, fma + way)
         differing = [k for k in {*right, *here} if right.get(k) != here.get(k)]
-        if any(may_be_undefined(here.get(k, ""), way) for k in differing):
-            way = way + ["--no-checks"]
-            here = execute(nvmini, path, fma + way)
+        doubtful = [k for k in differing if may_be_undefined(here.get(k, ""), way)]
+        if doubtful:
+            unchecked = execute(nvmini, path, fma + way + ["--no-checks"])
+            here.update({k: unchecked[k] for k in doubtful if k in unchecked})
         executions += len(here)
         for kernel in sorted(set(right) | set(here)):
             a, b = right.get(kernel, ""), here.get(kernel, "")
             if a != b and "step-limit" not in a and "step-limit" not in b:
-                found.append((kernel, way, a, b))
+                found.append((kernel, way + ["--no-checks"] * (kernel in doubtful), a, b))
     os.unlink(path)
     return text, found, executions
 
