@@ -593,8 +593,7 @@ static bool keep_full_loops_rolled(struct unroller *u) {
   return true;
 }
 
-/* --- reports -----------------------------------------------------------------------------------
- */
+/* --- reports --------------------------------------------------------------------------------- */
 
 static void report_plan(const struct unroller *u, struct plan p) {
   struct nvm_inst_id at = remark_at_block(u->f, u->loop->header);
