@@ -72,9 +72,20 @@ static bool is_tested_search(const struct vector_loop *v) {
          dominance_dominates(v->dominance, v->early, v->loop->latch) && v->trips.taken.width;
 }
 
+/* Whether unreachable code, which simplifycfg removes, leads into the body: it has no masks. */
+static bool is_entered_by_dead_code(const struct vector_loop *v) {
+  for (uint32_t k = 0; k < v->loop->block_count; k++) {
+    struct nvm_block b = v->loops->blocks[v->loop->first_block + k];
+    FOR_EACH_PREDECESSOR (v->dominance, b, e)
+      if (!dominance_reachable(v->dominance, v->dominance->predecessors[e])) return true;
+  }
+  return false;
+}
+
 enum vector_refusal legality_check_shape(struct vector_loop *v) {
   const struct loop *l = v->loop;
-  if (block_is_none(l->preheader) || block_is_none(l->latch)) return VECTOR_SHAPE;
+  if (block_is_none(l->preheader) || block_is_none(l->latch) || is_entered_by_dead_code(v))
+    return VECTOR_SHAPE;
   v->trips = scev_trip_count(v->scev, v->index);
   if (block_is_none(l->exiting)) { /* several exits: one of them cannot be counted */
     uint32_t exits = find_early_exit(v);
