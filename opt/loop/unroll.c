@@ -158,7 +158,7 @@ static uint64_t division_work(const struct unroller *u) {
 }
 
 /* The first of these factors whose copies have at most `most` instructions: a divisor of the count
- * if that is a constant, else a power of two. Four adjacent loads merge, five to seven do not. */
+ * if that is a constant, else a power of two. Four adjacent loads merge into one. */
 static uint32_t choose_factor(uint64_t work, uint64_t most, bool number, uint64_t iterations) {
   static const uint8_t factors[] = {EXACT_FACTOR, 4, 7, 6, 5, 3, 2};
   number &= iterations != UINT64_MAX;

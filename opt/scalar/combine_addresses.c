@@ -1,5 +1,5 @@
-/* Generic pointers that are cast from a known state space: they are in it, and sums of them are
- * computed there. */
+/* Generic pointers that are cast from a known state space. A pointer that is computed from one and
+ * cast back is computed in that space. */
 #include "opt/scalar/combine.h"
 
 enum { GLOBAL = 1, SHARED = 3, LOCAL = 5, SHARED_CLUSTER = 7 };
@@ -18,8 +18,8 @@ struct nvm_value combine_addrspacecast(struct combiner *k, struct nvm_inst_id ro
   operands[0] = inst_operand(f, from, 0);
   uint32_t space = type_info(&k->m->types, cast->type)->width,
            generic = type_info(&k->m->types, gep->type)->width;
-  bool stays =
-      space == GLOBAL || gep->flags & INST_INBOUNDS; /* a global address is its generic one */
+  /* A sum may leave the window of a space; global addresses are the generic ones. */
+  bool stays = space == GLOBAL || gep->flags & INST_INBOUNDS;
   if (!stays || !type_equal(value_type(f, operands[0]), cast->type) ||
       layout_pointer_bits(&k->m->layout, space) != layout_pointer_bits(&k->m->layout, generic))
     return VALUE_NULL;

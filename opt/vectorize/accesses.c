@@ -50,25 +50,25 @@ void accesses_align(struct nvm_function *f, struct nvm_value object, uint32_t lo
 }
 
 /* Whether all variables in shared memory fit a block if each is aligned. */
-static bool has_shared_room(const struct nvm_module *m) {
-  enum { MAX_VARIABLES = 256, STATIC_SHARED_BYTES = 48 * 1024, ALIGN = 1 << OWN_ALIGN_LOG2 };
-  uint64_t sum = 0;
+static bool has_shared_room(const struct vector_loop *v) {
+  enum { MAX_VARIABLES = 256, ALIGN = 1 << OWN_ALIGN_LOG2 };
+  const struct nvm_module *m = v->f->module;
+  uint64_t sum = 0, room = tgt_limit(v->env->target->cpu, TGT_LIMIT_SHARED_STATIC_BLOCK);
   if (m->globals.count > MAX_VARIABLES) return false;
   for (uint32_t n = 1; n < m->globals.count; n++) {
     const struct nvm_global *g = &m->globals.data[n];
     if (g->address_space != 3 || g->is_alias || !type_is_sized(&m->types, g->value_type)) continue;
     uint64_t bytes = layout_alloc_size(&m->layout, &m->types, g->value_type);
-    if (bytes > STATIC_SHARED_BYTES) return false;
+    if (bytes > room) return false;
     sum += (bytes + ALIGN - 1) / ALIGN * ALIGN;
   }
-  return sum <= STATIC_SHARED_BYTES;
+  return sum <= room;
 }
 
 static bool loop_can_align(const struct vector_loop *v, struct nvm_value base) {
-  const struct nvm_module *m = v->f->module;
   return accesses_can_align(v->f, base) &&
-         (value_kind(base) != VALUE_GLOBAL || module_global(m, base)->address_space != 3 ||
-          has_shared_room(m));
+         (value_kind(base) != VALUE_GLOBAL ||
+          module_global(v->f->module, base)->address_space != 3 || has_shared_room(v));
 }
 
 void accesses_align_variables(const struct vector_loop *v) {

@@ -132,7 +132,7 @@ def compare(nvmini, seed, options, known_levels, names, folder):
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
     fma = fusing(text)
-    right = execute(nvmini, path, ["--from", "ir"])
+    right = execute(nvmini, path, [*fma, "--from", "ir"])
     found, executions = [], len(right)
     for kernel, output in right.items():
         if "step-limit" in output:
@@ -162,13 +162,13 @@ def keep(nvmini, seed, text, kernel, way, found, folder, reduce):
     base = f"{folder}/seed-{seed}-{kernel or 'all'}"
     with open(f"{base}.nvir", "w", encoding="utf-8") as f:
         f.write(text.replace("--kernel *", f"--kernel {kernel}") if kernel else text)
-    words = " ".join(way + fusing(text))
+    fma, words = " ".join(fusing(text)), " ".join(way)
     values = "|| exit 1" if found[:1].isdigit() or found[:1] == "-" else ""  # both run to their ends
     with open(f"{base}.sh", "w", encoding="utf-8") as f:
         f.write("#!/bin/sh\n# Succeeds where the results still differ.\n"
                 f"nvmini={nvmini}\n"
-                'a=$(timeout 20 $nvmini run "$1" --from ir --step-limit 10000000 2>/dev/null) || exit 1\n'
-                f'b=$(timeout 20 $nvmini run "$1" {words} --step-limit 10000000 2>&1) {values}\n'
+                f'a=$(timeout 20 $nvmini run "$1" {fma} --from ir --step-limit 10000000 2>/dev/null) || exit 1\n'
+                f'b=$(timeout 20 $nvmini run "$1" {fma} {words} --step-limit 10000000 2>&1) {values}\n'
                 '[ -n "$a" ] && [ "$a" != "$b" ]\n')
     os.chmod(f"{base}.sh", 0o755)
     if reduce and kernel and way != ["--from", "ir"]:

@@ -374,12 +374,15 @@ class Scene:
         f.keep_as(t, f"{self.r.choice(['sub', 'xor'])} {t} {v}, {v}")
 
     # ---- copies
+    def source_and_target(self):
+        """What is copied, and a writable object; now and then the same."""
+        from_, to = self.two()
+        return (from_, to) if to.writable else (to, self.things[0])
+
     def step_copy(self):
         """All of one object: by memcpy, as a value of its type, or as one integer."""
         r = self.r
-        from_, to = self.two()
-        if not to.writable:
-            from_, to = to, self.things[0]
+        from_, to = self.source_and_target()
         if from_ is to:
             return
         kind = r.random()
@@ -400,9 +403,7 @@ class Scene:
         """Some bytes of one object into another, also to another offset; one copy, or two that may
         be far apart."""
         r = self.r
-        from_, to = self.two()
-        if not to.writable:
-            from_, to = to, self.things[0]
+        from_, to = self.source_and_target()
         if from_ is to:
             return
         for _ in range(r.choice([1, 1, 2])):
