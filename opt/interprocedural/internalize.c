@@ -1,5 +1,6 @@
 /* internalize: makes functions internal that no other module calls, so that they can be inlined at
- * their only call, specialized and removed.
+ * their only call, specialized and removed; and variables in shared memory, which the host cannot
+ * reach, so that they can be aligned for wide accesses and removed where nothing reads them.
  *
  * A module with kernels is a program unless it refers to another module. nvcc compiles each file as
  * a whole program unless relocatable code is asked for (-rdc), and then refuses references to the
@@ -35,35 +36,85 @@ bool internalize_is_program(const struct nvm_module *m) {
   return has_kernel;
 }
 
-/* Marks the functions that a list or an alias names. */
-static void mark_named(const struct nvm_module *m, struct nvm_value v, bool *named) {
-  if (value_kind(v) == VALUE_FUNCTION) named[value_index(v)] = true;
+/* The symbols that stay visible, by number. */
+struct named {
+  const struct nvm_module *m;
+  bool *functions, *globals;
+  bool in_assembly; /* the module has assembly */
+};
+
+/* Marks the symbols that a list, an alias or assembly names. */
+static void mark_named(const struct named *n, struct nvm_value v) {
+  if (value_kind(v) == VALUE_FUNCTION) n->functions[value_index(v)] = true;
+  if (value_kind(v) == VALUE_GLOBAL) n->globals[value_index(v)] = true;
   if (value_kind(v) != VALUE_CONST) return;
-  const struct constant_info *c = constant_info(&m->constants, v);
+  const struct constant_info *c = constant_info(&n->m->constants, v);
   if (c->kind != CONST_AGGREGATE && c->kind != CONST_EXPR) return;
-  for (uint32_t k = 0; k < c->count; k++) mark_named(m, const_operand(m, v, k), named);
+  for (uint32_t k = 0; k < c->count; k++) mark_named(n, const_operand(n->m, v, k));
 }
 
-static void hide(struct nvm_function *f) {
-  if (function_is_declaration(f) || function_is_kernel(f) ||
-      f->symbol.linkage == LINK_AVAILABLE_EXTERNALLY || symbol_is_local(&f->symbol))
+static bool is_of_identifier(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+}
+
+/* Marks the symbols whose names occur in the text. */
+static void mark_identifiers(struct named *n, struct nvm_str assembly) {
+  struct nvm_text text = module_text(n->m, assembly);
+  n->in_assembly |= text.length != 0;
+  for (size_t k = 0, end; k < text.length; k = end + 1) {
+    for (end = k; end < text.length && is_of_identifier(text.bytes[end]);) end++;
+    struct nvm_str name = strtab_find(&n->m->strings, text.bytes + k, end - k);
+    if (name.index) mark_named(n, module_find_symbol(n->m, name));
+  }
+}
+
+static void mark_all_named(struct named *n) {
+  const struct nvm_module *m = n->m;
+  for (uint32_t k = 1; k < m->globals.count; k++) {
+    const struct nvm_global *g = &m->globals.data[k];
+    if (g->symbol.linkage == LINK_APPENDING) mark_named(n, g->initializer);
+    mark_named(n, g->aliasee);
+  }
+  for (uint32_t k = 0; k < m->module_asm.count; k++) mark_identifiers(n, m->module_asm.data[k]);
+  for (uint32_t k = 1; k < m->constants.infos.count; k++)
+    if (m->constants.infos.data[k].kind == CONST_ASM)
+      mark_identifiers(n, m->constants.infos.data[k].str);
+}
+
+/* Names with other characters have another form in assembly; they are not looked for. */
+static bool may_be_named(const struct named *n, struct nvm_text name) {
+  if (!n->in_assembly) return false;
+  for (size_t k = 0; k < name.length; k++)
+    if (!is_of_identifier(name.bytes[k])) return true;
+  return false;
+}
+
+static void hide(const struct named *n, struct symbol *s) {
+  if (s->declared_only || s->linkage == LINK_AVAILABLE_EXTERNALLY || symbol_is_local(s) ||
+      may_be_named(n, module_text(n->m, s->name)))
     return;
-  f->symbol.linkage = LINK_INTERNAL;
-  f->symbol.visibility = VIS_DEFAULT;
-  f->symbol.comdat = 0;
+  s->linkage = LINK_INTERNAL;
+  s->visibility = VIS_DEFAULT;
+  s->comdat = 0;
 }
 
 bool internalize(struct nvm_module *m) {
   struct arena arena;
   arena_init(&arena, m->arena.allocator);
-  bool *named = arena_alloc(&arena, m->functions.count * sizeof *named);
-  for (uint32_t n = 1; named && n < m->globals.count; n++) {
-    const struct nvm_global *g = &m->globals.data[n];
-    if (g->symbol.linkage == LINK_APPENDING) mark_named(m, g->initializer, named);
-    mark_named(m, g->aliasee, named);
+  struct named n = {.m = m,
+                    .functions = arena_alloc(&arena, m->functions.count * sizeof(bool)),
+                    .globals = arena_alloc(&arena, m->globals.count * sizeof(bool))};
+  bool works = n.functions && n.globals;
+  if (works) mark_all_named(&n);
+  for (uint32_t k = 1; works && k < m->functions.count; k++) {
+    struct nvm_function *f = m->functions.data[k];
+    if (!n.functions[k] && !function_is_kernel(f)) hide(&n, &f->symbol);
   }
-  for (uint32_t n = 1; named && n < m->functions.count; n++)
-    if (!named[n]) hide(m->functions.data[n]);
+  for (uint32_t k = 1; works && k < m->globals.count; k++) {
+    struct nvm_global *g = &m->globals.data[k];
+    bool is_shared = g->address_space == 3 && !g->is_alias && !g->is_ifunc;
+    if (is_shared && !n.globals[k]) hide(&n, &g->symbol);
+  }
   arena_free(&arena);
-  return named != NULL;
+  return works;
 }

@@ -1,4 +1,4 @@
-/* Functions that only this module calls; see internalize.c. */
+/* Functions and variables that only this module refers to; see internalize.c. */
 #ifndef NVM_OPT_INTERNALIZE_H
 #define NVM_OPT_INTERNALIZE_H
 
@@ -7,8 +7,8 @@
 /* Whether the module appears to be a whole program: it has kernels and refers to nothing that
  * another module would define. */
 bool internalize_is_program(const struct nvm_module *m);
-/* Makes all functions internal but kernels and those that llvm.used or an alias names. False when
- * out of memory. */
+/* Makes functions and variables in shared memory internal, but kernels and what llvm.used, an alias
+ * or assembly names. False when out of memory. */
 bool internalize(struct nvm_module *m);
 
 #endif
