@@ -122,10 +122,13 @@ static void cast_int_to_float(struct cast *c, bool is_signed) {
     cast_wide_to_float(c, is_signed);
     return;
   }
+  bool is_byte = c->from->kind == PART_INT && c->from->bits == 8; /* cvt reads 8 bits of 16 */
   uint32_t bits = c->from->kind == PART_I1 ? 32 : c->from->container;
   const struct part whole = {.kind = PART_INT, .bits = (uint8_t)bits, .container = (uint8_t)bits};
-  uint16_t type = is_signed ? mod_signed(bits) : mod_unsigned(bits);
-  struct ptx_operand v = emit_in_reg(l, extended_low(c, bits, is_signed), &whole);
+  uint32_t read = is_byte ? 8 : bits;
+  uint16_t type = is_signed ? mod_signed(read) : mod_unsigned(read);
+  struct ptx_operand v =
+      emit_in_reg(l, is_byte ? c->source[0] : extended_low(c, bits, is_signed), &whole);
   if (c->to->kind != PART_BFLOAT) {
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, part_float_mod(c->to), type), c->target[0], v);
   } else if (bits == 64) {
@@ -256,8 +259,7 @@ void convert_unpack_bytes(struct lower *l, struct ptx_operand word,
 void convert_extend_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4],
                           bool is_signed) {
   const uint16_t *type = PTX_MODS(is_signed ? PTX_MOD_S32 : PTX_MOD_U32);
-  for (uint32_t k = 0; k < 3; k++) emit4(l, PTX_BFE, type, to[k], word, ptx_i(8 * k), ptx_i(8));
-  emit3(l, PTX_SHR, type, to[3], word, ptx_i(24));
+  for (uint32_t k = 0; k < 4; k++) emit4(l, PTX_BFE, type, to[k], word, ptx_i(8 * k), ptx_i(8));
 }
 
 void convert_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]) {

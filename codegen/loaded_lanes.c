@@ -1,6 +1,8 @@
 /* Loads vectors in the form that all readers of their lanes want.
  *
  *   bytes that are extended alike       the vector is extended, so that the load extends (select.c)
+ *   bytes that become floats            the same where they are loaded in words: ptxas converts a
+ *                                       byte that bfe takes from a word by one instruction
  *   lanes cast alike to a type of as    a vector of that type is loaded, in registers of its class
  *   many bits
  *   an integer that is only stored,     a vector of the bytes or words that the two accesses can
@@ -42,6 +44,18 @@ static bool extends_bytes(const struct nvm_function *f, const struct nvm_inst *i
          lane_count_of(f, load) <= max;
 }
 
+static bool is_int_to_float(const struct nvm_inst *i) {
+  return i->op == OP_SITOFP || i->op == OP_UITOFP;
+}
+
+/* Whether i makes floats of bytes that are loaded in words. */
+static bool converts_bytes(const struct nvm_function *f, const struct nvm_inst *i,
+                           const struct nvm_inst *load) {
+  uint64_t count = lane_count_of(f, load);
+  return is_int_to_float(i) && lane_bits(f, load->type) == 8 && count > MAX_EXTENDED_LANES &&
+         count <= MAX_EXTENDED_BYTES;
+}
+
 /* Whether i reads bits of a lane as a scalar of another type. */
 static bool reads_as_other(const struct nvm_function *f, const struct nvm_inst *i,
                            const struct nvm_inst *load) {
@@ -55,7 +69,7 @@ static bool reads_as_other(const struct nvm_function *f, const struct nvm_inst *
 /* The load of the vector a lane of which `reader`, and nothing else, reads; 0: it is no such. */
 static uint32_t load_read_by(const struct nvm_function *f, const struct nvm_inst *reader) {
   nvm_u128 index;
-  if (reader->op != OP_ZEXT && reader->op != OP_SEXT && reader->op != OP_BITCAST) return 0;
+  if (reader->op < OP_FIRST_CAST || reader->op > OP_LAST_CAST) return 0;
   struct nvm_value lane = inst_operand(f, reader, 0);
   const struct nvm_inst *take = value_inst(f, lane);
   if (!take || take->op != OP_EXTRACTELEMENT || f->uses.data[value_index(lane)] != 1 ||
@@ -64,7 +78,8 @@ static uint32_t load_read_by(const struct nvm_function *f, const struct nvm_inst
   struct nvm_value vector = inst_operand(f, take, 0);
   const struct nvm_inst *load = value_inst(f, vector);
   bool changes = load && load->op == OP_LOAD &&
-                 (extends_bytes(f, reader, load) || reads_as_other(f, reader, load));
+                 (extends_bytes(f, reader, load) || converts_bytes(f, reader, load) ||
+                  reads_as_other(f, reader, load));
   return changes ? value_index(vector) : 0;
 }
 
@@ -79,33 +94,54 @@ static void count_reader(struct readers *of, const struct nvm_function *f,
   if (i->op == first->op && type_equal(i->type, first->type)) x->count++;
 }
 
-static void change_load(struct readers *x, struct nvm_function *f, struct nvm_inst_id load) {
-  if (x->count == 0 || x->count != f->uses.data[load.index]) return;
-  struct type_table *t = &f->module->types;
-  enum op op = (enum op)function_inst(f, x->first)->op;
-  struct nvm_type lane = function_inst(f, x->first)->type,
-                  type = type_vector(t, lane, lane_count_of(f, function_inst(f, load)));
-  x->changed = value_of_inst(load);
-  if (op == OP_BITCAST) {
-    function_inst(f, load)->type = type;
-    return;
-  }
+/* The vector that is loaded, extended to lanes of this type, as `reader` takes them for signed. */
+static struct nvm_value extend_loaded(struct nvm_function *f, struct nvm_inst_id load,
+                                      const struct nvm_inst *reader, struct nvm_type lane) {
+  struct nvm_type type =
+      type_vector(&f->module->types, lane, lane_count_of(f, function_inst(f, load)));
   struct builder below = builder_located(builder_before(f, function_inst(f, load)->next), load);
-  x->changed = builder_unary(&below, op, type, value_of_inst(load));
+  bool is_signed = reader->op == OP_SEXT || reader->op == OP_SITOFP;
+  return builder_unary(&below, is_signed ? OP_SEXT : OP_ZEXT, type, value_of_inst(load));
 }
 
-/* The reader becomes a lane of the changed vector. */
+static void change_load(struct readers *x, struct nvm_function *f, struct nvm_inst_id load) {
+  if (x->count == 0 || x->count != f->uses.data[load.index]) return;
+  const struct nvm_inst *first = function_inst(f, x->first);
+  if (first->op == OP_BITCAST) {
+    function_inst(f, load)->type =
+        type_vector(&f->module->types, first->type, lane_count_of(f, function_inst(f, load)));
+    x->changed = value_of_inst(load);
+  } else {
+    x->changed = extend_loaded(f, load, first, is_int_to_float(first) ? TYPE_I32 : first->type);
+  }
+}
+
+/* The reader becomes a lane of the changed vector, or, if it makes a float, reads one. */
 static void read_changed(const struct readers *of, struct nvm_function *f,
                          struct nvm_inst_id reader) {
   const struct readers *x = &of[of[reader.index].load];
   if (value_is_none(x->changed)) return;
   struct nvm_value lane = inst_operand(f, function_inst(f, reader), 0);
+  if (is_int_to_float(function_inst(f, reader))) {
+    inst_set_operand(f, value_inst_id(lane), 0, x->changed);
+    function_inst(f, value_inst_id(lane))->type = TYPE_I32;
+    return;
+  }
   struct nvm_value index = inst_operand(f, value_inst(f, lane), 1);
   inst_set_operand(f, reader, 0, x->changed);
   if (!inst_add_operand(f, reader, index)) return;
   function_inst(f, reader)->op = OP_EXTRACTELEMENT;
   function_inst(f, reader)->flags = 0;
   inst_remove(f, (struct nvm_inst_id){value_index(lane)});
+}
+
+/* If i makes floats of all lanes of a load. */
+static void extend_converted(struct nvm_function *f, struct nvm_inst_id id) {
+  const struct nvm_inst *i = function_inst(f, id);
+  struct nvm_value v = is_int_to_float(i) ? inst_operand(f, i, 0) : VALUE_NULL;
+  const struct nvm_inst *load = value_inst_of(f, v, OP_LOAD);
+  if (!load || f->uses.data[value_index(v)] != 1 || !converts_bytes(f, i, load)) return;
+  inst_set_operand(f, id, 0, extend_loaded(f, value_inst_id(v), i, TYPE_I32));
 }
 
 /* The alignment in bytes that a plain access of an integer states; 0 for other accesses. */
@@ -149,6 +185,7 @@ bool loaded_lanes_change(struct nvm_function *f, struct arena *arena) {
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, i) {
       if (i.index < count) read_changed(of, f, i);
+      extend_converted(f, i);
       copy_in_units(f, i);
     }
   return !module_out_of_memory(f->module);

@@ -23,6 +23,7 @@
 enum {
   MAX_SPECULATED = 8,    /* cost of both arms, selects included */
   MAX_UNIFORM = 6,       /* the same after a uniform branch */
+  MAX_RETURNING = 3,     /* of a second condition, where threads return if the first fails */
   MAX_PHI_OPERANDS = 64, /* of phis that become selects */
   MAX_DEPTH = 4 /* of the search for a divergent source of a condition, before the analysis runs */
 };
@@ -402,8 +403,8 @@ static struct nvm_block only_successor(const struct nvm_function *f, struct nvm_
   return only;
 }
 
-/* Threads that only return should do so at the first condition. Their path may contain jumps, phis
- * and the switch that front ends make of `return`. */
+/* Whether threads only return where a condition fails. Their path may contain jumps, phis and the
+ * switch that front ends make of `return`. */
 static bool only_returns(const struct simplifier *s, const struct short_circuit *c) {
   enum { MAX_BLOCKS = 4 };
   const struct nvm_function *f = s->f;
@@ -456,9 +457,10 @@ static bool merge_two_conditions(struct simplifier *s, const struct short_circui
 static bool merge_conditions(struct simplifier *s) {
   for (struct nvm_block b = s->f->entry; !block_is_none(b); b = function_block(s->f, b)->next) {
     struct short_circuit c;
-    while (find_short_circuit(s, b, &c) && !only_returns(s, &c) && has_equal_entries(s, &c)) {
+    while (find_short_circuit(s, b, &c) && has_equal_entries(s, &c)) {
       uint32_t cost = 1 + arm_cost(s->f, c.second);
-      if (cost > cost_limit(s, b, cost) || is_loop_exit(s, &c)) break;
+      uint32_t limit = only_returns(s, &c) ? MAX_RETURNING : cost_limit(s, b, cost);
+      if (cost > limit || is_loop_exit(s, &c)) break;
       if (!merge_two_conditions(s, &c)) return false;
     }
   }

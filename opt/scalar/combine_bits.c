@@ -111,17 +111,22 @@ struct nvm_value combine_count_of_bits(struct combiner *k, struct nvm_inst_id ro
 
 /* --- Counters --- */
 
-enum { MAX_CHAIN = 4 }; /* sums and shifts */
+enum { MAX_CHAIN = 4 };
 
-/* Whether v is a sum or left shift of a counter whose step changes none of the low bits in `mask`:
- * its phi, and the operand of the phi at the start. */
+/* Whether the low bits of the result depend on the low bits of the operands only. */
+static bool is_of_low_bits(const struct nvm_inst *i) {
+  return i->op == OP_ADD || i->op == OP_XOR || i->op == OP_SHL;
+}
+
+/* Whether v is made of a counter by sums, xors and left shifts, and the counter's step changes none
+ * of the low bits in `mask`: its phi, and the operand of the phi at the start. */
 static bool keeps_low_bits(const struct combiner *k, struct nvm_value v, uint64_t mask,
                            struct nvm_value *phi, uint32_t *start) {
   const struct nvm_inst *i = NULL, *step;
   nvm_u128 by;
   for (uint32_t n = 0; value_kind(v) == VALUE_INST && n < MAX_CHAIN; n++) {
     i = &k->f->insts.data[value_index(v)];
-    if (i->op != OP_ADD && i->op != OP_SHL) break;
+    if (!is_of_low_bits(i)) break;
     if (!const_is_int(k->m, inst_operand(k->f, i, 1), &by)) return false;
     v = inst_operand(k->f, i, 0);
   }
@@ -140,7 +145,7 @@ static bool comes_from(const struct combiner *k, struct nvm_value v, struct nvm_
   for (uint32_t n = 0; n < MAX_CHAIN && value_kind(v) == VALUE_INST; n++) {
     const struct nvm_inst *i = &k->f->insts.data[value_index(v)];
     if (value_equal(v, phi)) return true;
-    if (i->op != OP_ADD && i->op != OP_SHL) return false;
+    if (!is_of_low_bits(i)) return false;
     v = inst_operand(k->f, i, 0);
   }
   return value_kind(v) == VALUE_INST;
