@@ -23,7 +23,6 @@
 enum {
   MAX_SPECULATED = 8,    /* cost of both arms, selects included */
   MAX_UNIFORM = 6,       /* the same after a uniform branch */
-  MAX_RETURNING = 3,     /* of a second condition, where threads return if the first fails */
   MAX_PHI_OPERANDS = 64, /* of phis that become selects */
   MAX_DEPTH = 4 /* of the search for a divergent source of a condition, before the analysis runs */
 };
@@ -391,34 +390,6 @@ static bool has_equal_entries(const struct simplifier *s, const struct short_cir
   return true;
 }
 
-/* The only successor of b that is not unreachable; {0}: there are several. */
-static struct nvm_block only_successor(const struct nvm_function *f, struct nvm_block b) {
-  struct nvm_block only = {0};
-  for (uint32_t k = 0; k < block_successor_count(f, b); k++) {
-    struct nvm_block to = block_successor(f, b, k);
-    if (function_inst(f, function_block(f, to)->first)->op == OP_UNREACHABLE) continue;
-    if (!block_is_none(only) && only.index != to.index) return (struct nvm_block){0};
-    only = to;
-  }
-  return only;
-}
-
-/* Whether threads only return where a condition fails. Their path may contain jumps, phis and the
- * switch that front ends make of `return`. */
-static bool only_returns(const struct simplifier *s, const struct short_circuit *c) {
-  enum { MAX_BLOCKS = 4 };
-  const struct nvm_function *f = s->f;
-  struct nvm_block b = c->other;
-  for (uint32_t k = 0; k < MAX_BLOCKS && !block_is_none(b); k++) {
-    const struct nvm_inst *i = function_inst(f, block_first_after_phis(f, b));
-    while (effects_is_debug(f, i)) i = function_inst(f, i->next);
-    if (i->op == OP_RET) return k == 0 || i->operand_count == 0;
-    if (!op_is_terminator((enum op)i->op)) return false;
-    b = only_successor(f, b);
-  }
-  return false;
-}
-
 /* Loop exits are not merged: the exit condition on the counter determines the trip count. */
 static bool is_loop_exit(struct simplifier *s, const struct short_circuit *c) {
   if (!find_loops(s)) return true;
@@ -459,8 +430,7 @@ static bool merge_conditions(struct simplifier *s) {
     struct short_circuit c;
     while (find_short_circuit(s, b, &c) && has_equal_entries(s, &c)) {
       uint32_t cost = 1 + arm_cost(s->f, c.second);
-      uint32_t limit = only_returns(s, &c) ? MAX_RETURNING : cost_limit(s, b, cost);
-      if (cost > limit || is_loop_exit(s, &c)) break;
+      if (cost > cost_limit(s, b, cost) || is_loop_exit(s, &c)) break;
       if (!merge_two_conditions(s, &c)) return false;
     }
   }
