@@ -257,9 +257,10 @@ void convert_unpack_bytes(struct lower *l, struct ptx_operand word,
 }
 
 void convert_extend_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4],
-                          bool is_signed) {
-  const uint16_t *type = PTX_MODS(is_signed ? PTX_MOD_S32 : PTX_MOD_U32);
-  for (uint32_t k = 0; k < 4; k++) emit4(l, PTX_BFE, type, to[k], word, ptx_i(8 * k), ptx_i(8));
+                          bool is_signed, bool makes_floats) {
+  for (uint32_t k = 0; k < 4; k++)
+    if (is_signed) emit_signed_field(l, to[k], word, 8 * k, 8, makes_floats);
+    else emit4(l, PTX_BFE, PTX_MODS(PTX_MOD_U32), to[k], word, ptx_i(8 * k), ptx_i(8));
 }
 
 void convert_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]) {

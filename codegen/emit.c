@@ -193,3 +193,23 @@ void emit_pair_by_lanes(struct lower *l, const struct part *p, struct ptx_reg to
   }
   emit_copy(l, to, emit_pack_pair(l, result[0], result[1]));
 }
+
+/* The order in which prmt takes `count` bytes, from `first` on, and copies of their sign. */
+static uint32_t order_of_signed_bytes(uint32_t first, uint32_t count) {
+  enum { SIGN_OF = 8 };
+  uint32_t order = 0;
+  for (uint32_t k = 0; k < 4; k++)
+    order |= (k < count ? first + k : SIGN_OF | (first + count - 1)) << 4 * k;
+  return order;
+}
+
+void emit_signed_field(struct lower *l, struct ptx_operand to, struct ptx_operand word,
+                       uint32_t first, uint32_t bits, bool makes_floats) {
+  bool is_bytes = first % 8 == 0 && bits % 8 == 0;
+  if (first == 0 || (makes_floats && bits == 8 && is_bytes) || (first + bits < 32 && !is_bytes))
+    emit4(l, PTX_BFE, PTX_MODS(PTX_MOD_S32), to, word, ptx_i(first), ptx_i(bits));
+  else if (first + bits == 32) emit3(l, PTX_SHR, PTX_MODS(PTX_MOD_S32), to, word, ptx_i(first));
+  else
+    emit4(l, PTX_PRMT, PTX_MODS(PTX_MOD_B32), to, word, ptx_i(0),
+          ptx_i(order_of_signed_bytes(first / 8, bits / 8)));
+}

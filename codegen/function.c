@@ -197,6 +197,7 @@ static bool begin_function(struct lower *l, struct nvm_function *f, struct ptx_f
   if (!dominance_compute(&l->dominance, f, &l->function_arena) ||
       !loops_compute(&l->loops, f, &l->dominance, &l->function_arena) || !placement_plan(l))
     return false;
+  if (l->target->optimization_level > 0 && !shared_bases_place(l)) return false;
   return params_copy_for_phis(l) && frame_plan(l) && frame_sink_addresses(l) &&
          select_function(l) && plan_registers(l);
 }

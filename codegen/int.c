@@ -208,9 +208,10 @@ static bool lower_inversion(struct lower *l, const struct nvm_inst *i) {
 bool int_lower_field(struct lower *l, const struct nvm_inst *i) {
   struct select_field field;
   if (!select_is_field(l, i, &field)) return false;
-  const uint16_t *type = PTX_MODS(field.is_signed ? PTX_MOD_S32 : PTX_MOD_U32);
-  emit4(l, PTX_BFE, type, ptx_r(value_result(l, l->inst)[0]), value_operand(l, field.of, 0),
-        ptx_i(field.first), ptx_i(field.bits));
+  struct ptx_operand to = ptx_r(value_result(l, l->inst)[0]), word = value_operand(l, field.of, 0);
+  if (field.is_signed)
+    emit_signed_field(l, to, word, field.first, field.bits, selection_of(l, i)->makes_floats);
+  else emit4(l, PTX_BFE, PTX_MODS(PTX_MOD_U32), to, word, ptx_i(field.first), ptx_i(field.bits));
   return true;
 }
 

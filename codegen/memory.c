@@ -35,10 +35,11 @@ struct access {
   struct lower *l;
   struct address at;
   bool load;
-  bool is_volatile; /* has no effect in memory of the thread */
-  bool invariant;   /* ld.global.nc */
-  bool is_extended; /* a load that extends: its registers are wider than the parts */
-  bool is_signed;   /* a load that copies the sign above its bits */
+  bool is_volatile;  /* has no effect in memory of the thread */
+  bool invariant;    /* ld.global.nc */
+  bool is_extended;  /* a load that extends: its registers are wider than the parts */
+  bool makes_floats; /* only conversions to float read it */
+  bool is_signed;    /* a load that copies the sign above its bits */
 };
 
 static uint16_t access_type(const struct access *a, const struct part *p) {
@@ -214,7 +215,8 @@ static void access_words(const struct access *a, int64_t offset, const struct pt
   }
   emit_access(a, offset, PTX_MOD_U32, run, words);
   for (uint32_t w = 0; w < words && a->load; w++)
-    if (a->is_extended) convert_extend_bytes(a->l, run[w], values + 4 * w, a->is_signed);
+    if (a->is_extended)
+      convert_extend_bytes(a->l, run[w], values + 4 * w, a->is_signed, a->makes_floats);
     else convert_unpack_bytes(a->l, run[w], values + 4 * w);
 }
 
@@ -354,6 +356,7 @@ void memory_lower_load(struct lower *l, const struct nvm_inst *i) {
                 emit_has(l, PTX_LD, PTX_MODS(PTX_MOD_GLOBAL, PTX_MOD_NC, PTX_MOD_U32));
   struct nvm_inst_id extension = select_extension(l, l->inst);
   a.is_extended = !inst_is_none(extension);
+  a.makes_floats = a.is_extended && l->selection[extension.index].makes_floats;
   a.is_signed = a.is_extended ? function_inst(l->f, extension)->op == OP_SEXT
                               : l->selection[l->inst.index].is_signed;
   const struct ptx_reg *to = value_result(l, l->inst);

@@ -97,7 +97,7 @@ void convert_or_shifted(struct lower *l, struct ptx_operand word, struct ptx_ope
 void convert_unpack_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4]);
 /* The four bytes of a 32-bit register in 32-bit registers, extended. */
 void convert_extend_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4],
-                          bool is_signed);
+                          bool is_signed, bool makes_floats);
 void convert_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]);
 
 #endif

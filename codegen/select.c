@@ -478,6 +478,16 @@ static void select_signed_loads(struct lower *l, const struct nvm_inst *i) {
   }
 }
 
+/* Marks the extension that i, or the lane that i reads, converts to float. */
+static void select_converted(struct lower *l, const struct nvm_inst *i) {
+  struct nvm_value v = inst_operand(l->f, i, 0);
+  const struct nvm_inst *extension = value_inst(l->f, v);
+  if (!extension || !is_read_once(l, v)) return;
+  if (extension->op == OP_EXTRACTELEMENT)
+    extension = value_inst(l->f, inst_operand(l->f, extension, 0));
+  if (extension) selection_of(l, extension)->makes_floats = true;
+}
+
 struct nvm_inst_id select_extension(const struct lower *l, struct nvm_inst_id load) {
   return (struct nvm_inst_id){
       l->selection[load.index].is_shared ? 0 : l->selection[load.index].coalesced_with};
@@ -626,6 +636,9 @@ static void select_inst(struct lower *l, const struct nvm_inst *i) {
       select_extending_load(l, i);
       break;
     case OP_SITOFP:
+      select_signed_loads(l, i);
+      select_converted(l, i);
+      break;
     case OP_ICMP: select_signed_loads(l, i); break;
     case OP_INSERTVALUE: select_insertion_in_place(l, i); break;
     default: break;

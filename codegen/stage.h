@@ -13,6 +13,9 @@ bool legalize_function(struct nvm_function *f, bool optimizes);
 /* Loads vectors in the form that all readers of their lanes want, and what is copied from and to
  * unaligned addresses as vectors. False when out of memory. */
 bool loaded_lanes_change(struct nvm_function *f, struct arena *arena);
+/* Reads addresses of variables in shared memory once; needs dominance and loops. False when out of
+ * memory. */
+bool shared_bases_place(struct lower *l);
 /* Replaces the target of an alias of an alias by the final target; once for the module. */
 void legalize_aliases(struct nvm_module *m);
 

@@ -1,0 +1,83 @@
+/* Reads the address of a variable in shared memory once.
+ *
+ *     @!%p1 bra $L__2;                     mov.u64 %rd3, table;
+ *     mov.u64 %rd3, table;                 @!%p1 bra $L__2;
+ *     add.s64 %rd4, %rd3, %rd1;      →     add.s64 %rd4, %rd3, %rd1;
+ *     ...                                  ...
+ *   $L__2:                               $L__2:
+ *     mov.u64 %rd5, table;                 add.s64 %rd6, %rd3, %rd2;
+ *     add.s64 %rd6, %rd5, %rd2;
+ *
+ * The machine code adds it to the window of the block in its cluster, which is a special register:
+ * three instructions and their latency in each block that does it, and no guard of a predicate in
+ * place of a branch around it. It is read in the nearest block above all uses and outside of loops,
+ * if they are several blocks or a loop. An access at a constant distance names the variable. */
+#include "codegen/stage.h"
+#include "ir/build.h"
+
+enum { MAX_VARIABLES = 16 }; /* of a function; others are read where they are used */
+
+struct shared_base {
+  struct nvm_value variable, address;
+  struct nvm_block user, place; /* the first user's block; the nearest one above all */
+  bool is_shared;               /* it has users in several blocks */
+};
+
+struct shared_bases {
+  struct shared_base of[MAX_VARIABLES];
+  uint32_t count;
+};
+
+static bool has_variable_index(const struct nvm_function *f, const struct nvm_inst *gep) {
+  for (uint32_t k = 1; k < gep->operand_count; k++)
+    if (value_kind(inst_operand(f, gep, k)) != VALUE_CONST) return true;
+  return false;
+}
+
+/* Whether operand k of i is the address of a variable in shared memory, and needs a register. */
+static bool reads_address(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
+  struct nvm_value v = inst_operand(l->f, i, k);
+  if (value_kind(v) != VALUE_GLOBAL || module_global(l->module, v)->address_space != 3)
+    return false;
+  return i->op == OP_GEP ? has_variable_index(l->f, i)
+                         : i->op == OP_PTRTOINT || i->op == OP_ADDRSPACECAST;
+}
+
+/* NULL: a variable too many. */
+static struct shared_base *find_base(struct shared_bases *s, struct nvm_value variable) {
+  for (uint32_t n = 0; n < s->count; n++)
+    if (value_equal(s->of[n].variable, variable)) return &s->of[n];
+  if (s->count == MAX_VARIABLES) return NULL;
+  s->of[s->count] = (struct shared_base){.variable = variable};
+  return &s->of[s->count++];
+}
+
+bool shared_bases_place(struct lower *l) {
+  struct nvm_function *f = l->f;
+  struct shared_bases s = {.count = 0};
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      struct shared_base *x =
+          i->operand_count && reads_address(l, i, 0) ? find_base(&s, inst_operand(f, i, 0)) : NULL;
+      if (!x) continue;
+      if (block_is_none(x->place)) x->user = b;
+      x->is_shared |= x->user.index != b.index;
+      x->place = loops_place_above(&l->loops, f, &l->dominance, x->place, i, 0);
+    }
+  for (uint32_t n = 0; n < s.count; n++) {
+    struct shared_base *x = &s.of[n];
+    if (!x->is_shared && x->place.index == x->user.index) continue;
+    struct builder at = builder_before(f, block_first_after_phis(f, x->place));
+    x->address =
+        builder_unary(&at, OP_FREEZE, module_value_type(l->module, x->variable), x->variable);
+  }
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, id) {
+      const struct nvm_inst *i = function_inst(f, id);
+      struct shared_base *x =
+          i->operand_count && reads_address(l, i, 0) ? find_base(&s, inst_operand(f, i, 0)) : NULL;
+      if (x && !value_is_none(x->address)) inst_set_operand(f, id, 0, x->address);
+    }
+  return !module_out_of_memory(l->module);
+}
