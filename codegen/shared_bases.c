@@ -34,17 +34,15 @@ static bool has_variable_index(const struct nvm_function *f, const struct nvm_in
   return false;
 }
 
-/* Whether operand k of i is the address of a variable in shared memory, and needs a register. */
-static bool reads_address(const struct lower *l, const struct nvm_inst *i, uint32_t k) {
-  struct nvm_value v = inst_operand(l->f, i, k);
-  if (value_kind(v) != VALUE_GLOBAL || module_global(l->module, v)->address_space != 3)
-    return false;
-  return i->op == OP_GEP ? has_variable_index(l->f, i)
-                         : i->op == OP_PTRTOINT || i->op == OP_ADDRSPACECAST;
-}
-
-/* NULL: a variable too many. */
-static struct shared_base *find_base(struct shared_bases *s, struct nvm_value variable) {
+/* The variable in shared memory whose address i needs in a register; NULL: none, or too many. */
+static struct shared_base *base_of(struct shared_bases *s, const struct lower *l,
+                                   const struct nvm_inst *i) {
+  bool may_need = i->op == OP_PTRTOINT || i->op == OP_ADDRSPACECAST ||
+                  (i->op == OP_GEP && has_variable_index(l->f, i));
+  struct nvm_value variable = may_need ? inst_operand(l->f, i, 0) : VALUE_NULL;
+  if (value_kind(variable) != VALUE_GLOBAL ||
+      module_global(l->module, variable)->address_space != 3)
+    return NULL;
   for (uint32_t n = 0; n < s->count; n++)
     if (value_equal(s->of[n].variable, variable)) return &s->of[n];
   if (s->count == MAX_VARIABLES) return NULL;
@@ -58,8 +56,7 @@ bool shared_bases_place(struct lower *l) {
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, id) {
       const struct nvm_inst *i = function_inst(f, id);
-      struct shared_base *x =
-          i->operand_count && reads_address(l, i, 0) ? find_base(&s, inst_operand(f, i, 0)) : NULL;
+      struct shared_base *x = base_of(&s, l, i);
       if (!x) continue;
       if (block_is_none(x->place)) x->user = b;
       x->is_shared |= x->user.index != b.index;
@@ -72,11 +69,9 @@ bool shared_bases_place(struct lower *l) {
     x->address =
         builder_unary(&at, OP_FREEZE, module_value_type(l->module, x->variable), x->variable);
   }
-  FOR_EACH_BLOCK (f, b)
+  for (struct nvm_block b = f->entry; s.count && !block_is_none(b); b = function_block(f, b)->next)
     FOR_EACH_INST (f, b, id) {
-      const struct nvm_inst *i = function_inst(f, id);
-      struct shared_base *x =
-          i->operand_count && reads_address(l, i, 0) ? find_base(&s, inst_operand(f, i, 0)) : NULL;
+      struct shared_base *x = base_of(&s, l, function_inst(f, id));
       if (x && !value_is_none(x->address)) inst_set_operand(f, id, 0, x->address);
     }
   return !module_out_of_memory(l->module);
