@@ -122,7 +122,8 @@ static void cast_int_to_float(struct cast *c, bool is_signed) {
     cast_wide_to_float(c, is_signed);
     return;
   }
-  bool is_byte = c->from->kind == PART_INT && c->from->bits == 8; /* cvt reads 8 bits of 16 */
+  /* Of a byte, cvt reads the low 8 bits of the 16-bit register. */
+  bool is_byte = c->from->kind == PART_INT && c->from->bits == 8;
   uint32_t bits = c->from->kind == PART_I1 ? 32 : c->from->container;
   const struct part whole = {.kind = PART_INT, .bits = (uint8_t)bits, .container = (uint8_t)bits};
   uint32_t read = is_byte ? 8 : bits;

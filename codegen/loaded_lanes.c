@@ -48,7 +48,7 @@ static bool is_int_to_float(const struct nvm_inst *i) {
   return i->op == OP_SITOFP || i->op == OP_UITOFP;
 }
 
-/* Whether i makes floats of bytes that are loaded in words. */
+/* Whether i makes floats of bytes of so long a vector that it is loaded in words, if it is aligned. */
 static bool converts_bytes(const struct nvm_function *f, const struct nvm_inst *i,
                            const struct nvm_inst *load) {
   uint64_t count = lane_count_of(f, load);
@@ -94,14 +94,14 @@ static void count_reader(struct readers *of, const struct nvm_function *f,
   if (i->op == first->op && type_equal(i->type, first->type)) x->count++;
 }
 
-/* The vector that is loaded, extended to lanes of this type, as `reader` takes them for signed. */
+/* Extends the loaded vector to lanes of type `lane`, as signed if the reader takes them so. */
 static struct nvm_value extend_loaded(struct nvm_function *f, struct nvm_inst_id load,
                                       const struct nvm_inst *reader, struct nvm_type lane) {
   struct nvm_type type =
       type_vector(&f->module->types, lane, lane_count_of(f, function_inst(f, load)));
-  struct builder below = builder_located(builder_before(f, function_inst(f, load)->next), load);
+  struct builder after = builder_located(builder_before(f, function_inst(f, load)->next), load);
   bool is_signed = reader->op == OP_SEXT || reader->op == OP_SITOFP;
-  return builder_unary(&below, is_signed ? OP_SEXT : OP_ZEXT, type, value_of_inst(load));
+  return builder_unary(&after, is_signed ? OP_SEXT : OP_ZEXT, type, value_of_inst(load));
 }
 
 static void change_load(struct readers *x, struct nvm_function *f, struct nvm_inst_id load) {
@@ -135,7 +135,7 @@ static void read_changed(const struct readers *of, struct nvm_function *f,
   inst_remove(f, (struct nvm_inst_id){value_index(lane)});
 }
 
-/* If i makes floats of all lanes of a load. */
+/* Extends a loaded vector if i, its only reader, makes floats of all lanes. */
 static void extend_converted(struct nvm_function *f, struct nvm_inst_id id) {
   const struct nvm_inst *i = function_inst(f, id);
   struct nvm_value v = is_int_to_float(i) ? inst_operand(f, i, 0) : VALUE_NULL;

@@ -1,6 +1,6 @@
 /* internalize: makes functions internal that no other module calls, so that they can be inlined at
  * their only call, specialized and removed; and variables in shared memory, which the host cannot
- * reach, so that they can be aligned for wide accesses and removed where nothing reads them.
+ * reach, so that they can be aligned for wide accesses and their unread stores removed.
  *
  * A module with kernels is a program unless it refers to another module. nvcc compiles each file as
  * a whole program unless relocatable code is asked for (-rdc), and then refuses references to the
@@ -53,7 +53,8 @@ static void mark_named(const struct named *n, struct nvm_value v) {
   for (uint32_t k = 0; k < c->count; k++) mark_named(n, const_operand(n->m, v, k));
 }
 
-static bool is_of_identifier(char c) {
+/* Without `$`, which begins an operand in inline assembly. */
+static bool is_identifier_character(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
 }
 
@@ -62,7 +63,7 @@ static void mark_identifiers(struct named *n, struct nvm_str assembly) {
   struct nvm_text text = module_text(n->m, assembly);
   n->in_assembly |= text.length != 0;
   for (size_t k = 0, end; k < text.length; k = end + 1) {
-    for (end = k; end < text.length && is_of_identifier(text.bytes[end]);) end++;
+    for (end = k; end < text.length && is_identifier_character(text.bytes[end]);) end++;
     struct nvm_str name = strtab_find(&n->m->strings, text.bytes + k, end - k);
     if (name.index) mark_named(n, module_find_symbol(n->m, name));
   }
@@ -81,12 +82,13 @@ static void mark_all_named(struct named *n) {
       mark_identifiers(n, m->constants.infos.data[k].str);
 }
 
-/* Names with other characters have another form in assembly; they are not looked for. */
+/* Whether code generation may write another name in PTX (codegen/names.c). Such names are not looked
+ * for: with any assembly in the module the symbol stays visible. */
 static bool may_be_named(const struct named *n, struct nvm_text name) {
   if (!n->in_assembly) return false;
   for (size_t k = 0; k < name.length; k++)
-    if (!is_of_identifier(name.bytes[k])) return true;
-  return false;
+    if (!is_identifier_character(name.bytes[k])) return true;
+  return name.length == 0 || (name.bytes[0] >= '0' && name.bytes[0] <= '9');
 }
 
 static void hide(const struct named *n, struct symbol *s) {
@@ -104,17 +106,17 @@ bool internalize(struct nvm_module *m) {
   struct named n = {.m = m,
                     .functions = arena_alloc(&arena, m->functions.count * sizeof(bool)),
                     .globals = arena_alloc(&arena, m->globals.count * sizeof(bool))};
-  bool works = n.functions && n.globals;
-  if (works) mark_all_named(&n);
-  for (uint32_t k = 1; works && k < m->functions.count; k++) {
+  bool allocated = n.functions && n.globals;
+  if (allocated) mark_all_named(&n);
+  for (uint32_t k = 1; allocated && k < m->functions.count; k++) {
     struct nvm_function *f = m->functions.data[k];
     if (!n.functions[k] && !function_is_kernel(f)) hide(&n, &f->symbol);
   }
-  for (uint32_t k = 1; works && k < m->globals.count; k++) {
+  for (uint32_t k = 1; allocated && k < m->globals.count; k++) {
     struct nvm_global *g = &m->globals.data[k];
     bool is_shared = g->address_space == 3 && !g->is_alias && !g->is_ifunc;
     if (is_shared && !n.globals[k]) hide(&n, &g->symbol);
   }
   arena_free(&arena);
-  return works;
+  return allocated;
 }

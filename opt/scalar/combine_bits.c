@@ -111,7 +111,7 @@ struct nvm_value combine_count_of_bits(struct combiner *k, struct nvm_inst_id ro
 
 /* --- Counters --- */
 
-enum { MAX_CHAIN = 4 };
+enum { MAX_CHAIN = 4 }; /* operations between the counter and the mask */
 
 /* Whether the low bits of the result depend on the low bits of the operands only. */
 static bool is_of_low_bits(const struct nvm_inst *i) {
