@@ -48,7 +48,7 @@ static bool is_int_to_float(const struct nvm_inst *i) {
   return i->op == OP_SITOFP || i->op == OP_UITOFP;
 }
 
-/* Whether i makes floats of bytes of so long a vector that it is loaded in words, if it is aligned. */
+/* Whether i makes floats of bytes of a vector that is loaded in words, if it is aligned. */
 static bool converts_bytes(const struct nvm_function *f, const struct nvm_inst *i,
                            const struct nvm_inst *load) {
   uint64_t count = lane_count_of(f, load);

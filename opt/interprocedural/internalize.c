@@ -82,8 +82,8 @@ static void mark_all_named(struct named *n) {
       mark_identifiers(n, m->constants.infos.data[k].str);
 }
 
-/* Whether code generation may write another name in PTX (codegen/names.c). Such names are not looked
- * for: with any assembly in the module the symbol stays visible. */
+/* Whether code generation may write another name in PTX (codegen/names.c). Such names are not
+ * looked for: with any assembly in the module the symbol stays visible. */
 static bool may_be_named(const struct named *n, struct nvm_text name) {
   if (!n->in_assembly) return false;
   for (size_t k = 0; k < name.length; k++)
