@@ -108,7 +108,8 @@ bool call_graph_update(struct call_graph *g, uint32_t n) {
   uint32_t first = g->nodes[n].first, count = g->nodes[n].count;
   for (uint32_t k = 0; k < count; k++) g->nodes[g->callees.data[first + k]].uses--;
   if (!survey(g, n)) return false;
-  for (uint32_t k = 0; k < count; k++) remove_if_dead(g, g->callees.data[first + k]);
+  for (uint32_t k = 0; k < count; k++)
+    if (g->callees.data[first + k] != n) remove_if_dead(g, g->callees.data[first + k]);
   return true;
 }
 

@@ -35,7 +35,7 @@ struct call_graph {
  * memory. Cost: linear in operands. */
 bool call_graph_build(struct call_graph *g, struct nvm_module *m, struct arena *arena);
 /* Counts the calls of function n again after a change, and removes definitions that it called for
- * the last time. False when out of memory. */
+ * the last time; not itself, of which a pass may be running. False when out of memory. */
 bool call_graph_update(struct call_graph *g, uint32_t n);
 /* Appends a call to function n, which was updated last. False when out of memory. */
 bool call_graph_add(struct call_graph *g, uint32_t n, uint32_t callee);
