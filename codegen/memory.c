@@ -38,7 +38,7 @@ struct access {
   bool is_volatile;  /* has no effect in memory of the thread */
   bool invariant;    /* ld.global.nc */
   bool is_extended;  /* a load that extends: its registers are wider than the parts */
-  bool makes_floats; /* only conversions to float read it */
+  bool makes_floats; /* a conversion to float reads it, or a lane of it */
   bool is_signed;    /* a load that copies the sign above its bits */
 };
 

@@ -478,7 +478,7 @@ static void select_signed_loads(struct lower *l, const struct nvm_inst *i) {
   }
 }
 
-/* Marks the extension that i, or the lane that i reads, converts to float. */
+/* Marks the extension that only i converts to float, or of which i converts a lane. */
 static void select_converted(struct lower *l, const struct nvm_inst *i) {
   struct nvm_value v = inst_operand(l->f, i, 0);
   const struct nvm_inst *extension = value_inst(l->f, v);

@@ -46,7 +46,7 @@ struct selection {
   bool is_tested : 1;       /* compared with 0 */
   bool is_distant_base : 1; /* a phi; see note_distant_base() in coalesce.c */
   bool is_signed : 1; /* a load of a byte: with copies of its sign above, which its reader wants */
-  bool makes_floats : 1; /* a signed field of a word: a conversion to float reads it */
+  bool makes_floats : 1; /* a conversion to float reads it, or a lane of it */
 };
 
 static inline struct selection *selection_of(const struct lower *l, const struct nvm_inst *i) {

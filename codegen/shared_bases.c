@@ -8,10 +8,12 @@
  *     mov.u64 %rd5, table;                 add.s64 %rd6, %rd3, %rd2;
  *     add.s64 %rd6, %rd5, %rd2;
  *
- * The machine code adds it to the window of the block in its cluster, which is a special register:
- * three instructions and their latency in each block that does it, and no guard of a predicate in
- * place of a branch around it. It is read in the nearest block above all uses and outside of loops,
- * if they are several blocks or a loop. An access at a constant distance names the variable. */
+ * From sm_90 on, ptxas adds the address to the window of the thread block in its cluster, a special
+ * register: three machine instructions with their latency in each basic block that reads the
+ * address, and a branch around them where a predicate would do. If several basic blocks or a loop
+ * need the address in a register, it is read once, in the nearest block that dominates all of them
+ * and is in no loop. Accesses at a constant distance name the variable. Operands of calls, phis and
+ * selects are not counted. Linear in instructions times MAX_VARIABLES. */
 #include "codegen/stage.h"
 #include "ir/build.h"
 
@@ -20,7 +22,7 @@ enum { MAX_VARIABLES = 16 }; /* of a function; others are read where they are us
 struct shared_base {
   struct nvm_value variable, address;
   struct nvm_block user, place; /* the first user's block; the nearest one above all */
-  bool is_shared;               /* it has users in several blocks */
+  bool has_several_users;       /* in several blocks */
 };
 
 struct shared_bases {
@@ -59,12 +61,12 @@ bool shared_bases_place(struct lower *l) {
       struct shared_base *x = base_of(&s, l, i);
       if (!x) continue;
       if (block_is_none(x->place)) x->user = b;
-      x->is_shared |= x->user.index != b.index;
+      x->has_several_users |= x->user.index != b.index;
       x->place = loops_place_above(&l->loops, f, &l->dominance, x->place, i, 0);
     }
   for (uint32_t n = 0; n < s.count; n++) {
     struct shared_base *x = &s.of[n];
-    if (!x->is_shared && x->place.index == x->user.index) continue;
+    if (!x->has_several_users && x->place.index == x->user.index) continue;
     struct builder at = builder_before(f, block_first_after_phis(f, x->place));
     x->address =
         builder_unary(&at, OP_FREEZE, module_value_type(l->module, x->variable), x->variable);
