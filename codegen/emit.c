@@ -205,10 +205,11 @@ static uint32_t order_of_signed_bytes(uint32_t first, uint32_t count) {
 
 void emit_signed_field(struct lower *l, struct ptx_operand to, struct ptx_operand word,
                        uint32_t first, uint32_t bits, bool makes_floats) {
-  bool is_bytes = first % 8 == 0 && bits % 8 == 0;
-  if (first == 0 || (makes_floats && bits == 8 && is_bytes) || (first + bits < 32 && !is_bytes))
+  bool is_bytes = first % 8 == 0 && bits % 8 == 0, is_highest = first + bits == 32,
+       is_converted = makes_floats && is_bytes && bits == 8;
+  if (first == 0 || is_converted || !(is_bytes || is_highest))
     emit4(l, PTX_BFE, PTX_MODS(PTX_MOD_S32), to, word, ptx_i(first), ptx_i(bits));
-  else if (first + bits == 32) emit3(l, PTX_SHR, PTX_MODS(PTX_MOD_S32), to, word, ptx_i(first));
+  else if (is_highest) emit3(l, PTX_SHR, PTX_MODS(PTX_MOD_S32), to, word, ptx_i(first));
   else
     emit4(l, PTX_PRMT, PTX_MODS(PTX_MOD_B32), to, word, ptx_i(0),
           ptx_i(order_of_signed_bytes(first / 8, bits / 8)));

@@ -99,8 +99,8 @@ void emit_pair_by_lanes(struct lower *l, const struct part *p, struct ptx_reg to
                         const void *how);
 
 /* A field of a 32-bit register, sign-extended to 32 bits. If it does not begin at bit 0, ptxas
- * makes two machine instructions of bfe, one of shr or prmt; but of bfe of a byte and its
- * conversion to float only one. */
+ * makes two machine instructions of bfe, and one of shr or prmt; but one of bfe of a byte and its
+ * conversion to float together, which `makes_floats` announces. */
 void emit_signed_field(struct lower *l, struct ptx_operand to, struct ptx_operand word,
                        uint32_t first, uint32_t bits, bool makes_floats);
 

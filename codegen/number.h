@@ -95,7 +95,8 @@ void convert_or_shifted(struct lower *l, struct ptx_operand word, struct ptx_ope
 /* The four bytes of a 32-bit register in 16-bit registers (zero above), and back (bits above 8 are
  * ignored). */
 void convert_unpack_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4]);
-/* The four bytes of a 32-bit register in 32-bit registers, extended. */
+/* The four bytes of a 32-bit register in 32-bit registers, extended; `makes_floats` as in
+ * emit_signed_field(). */
 void convert_extend_bytes(struct lower *l, struct ptx_operand word, const struct ptx_operand to[4],
                           bool is_signed, bool makes_floats);
 void convert_pack_bytes(struct lower *l, struct ptx_reg to, const struct ptx_operand bytes[4]);

@@ -22,7 +22,7 @@ enum { MAX_VARIABLES = 16 }; /* of a function; others are read where they are us
 struct shared_base {
   struct nvm_value variable, address;
   struct nvm_block user, place; /* the first user's block; the nearest one above all */
-  bool has_several_users;       /* in several blocks */
+  bool in_several_blocks;       /* its users */
 };
 
 struct shared_bases {
@@ -61,12 +61,12 @@ bool shared_bases_place(struct lower *l) {
       struct shared_base *x = base_of(&s, l, i);
       if (!x) continue;
       if (block_is_none(x->place)) x->user = b;
-      x->has_several_users |= x->user.index != b.index;
+      x->in_several_blocks |= x->user.index != b.index;
       x->place = loops_place_above(&l->loops, f, &l->dominance, x->place, i, 0);
     }
   for (uint32_t n = 0; n < s.count; n++) {
     struct shared_base *x = &s.of[n];
-    if (!x->has_several_users && x->place.index == x->user.index) continue;
+    if (!x->in_several_blocks && x->place.index == x->user.index) continue;
     struct builder at = builder_before(f, block_first_after_phis(f, x->place));
     x->address =
         builder_unary(&at, OP_FREEZE, module_value_type(l->module, x->variable), x->variable);

@@ -478,7 +478,7 @@ static void finish_undefined(struct parser *p, struct nvm_value v, uint32_t *hin
   if (s->defined) return;
   if (declares_itself(p, v)) {
     const struct symbol_use *call = names_use(p, v);
-    s->defined = true;
+    s->defined = s->declared_only = true;
     s->where.begin = call->call_begin, s->where.end = call->call_end;
     return;
   }

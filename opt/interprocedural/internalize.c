@@ -110,8 +110,7 @@ bool internalize(struct nvm_module *m) {
   if (allocated) mark_all_named(&n);
   for (uint32_t k = 1; allocated && k < m->functions.count; k++) {
     struct nvm_function *f = m->functions.data[k];
-    if (!n.functions[k] && !function_is_kernel(f) && !function_is_declaration(f))
-      hide(&n, &f->symbol);
+    if (!n.functions[k] && !function_is_kernel(f)) hide(&n, &f->symbol);
   }
   for (uint32_t k = 1; allocated && k < m->globals.count; k++) {
     struct nvm_global *g = &m->globals.data[k];
