@@ -7,7 +7,8 @@
  *
  * The copies of one edge are made before the branch if that saves its jump and they are few: at
  * most MAX_ADDED, which the other path makes for nothing, or MAX_IN_LOOP if the edge goes back to a
- * loop. If the other path needs what a register held they have the guard of the branch. */
+ * loop. If the other path needs what a register held they have the guard of the branch. Copies that
+ * both edges make are made once, before it. */
 #include "codegen/emit.h"
 #include "codegen/inst.h"
 #include "codegen/stage.h"
@@ -75,6 +76,11 @@ void branch_lower_conditional(struct lower *l, const struct nvm_inst *i) {
     return;
   }
   struct ptx_operand condition = ptx_r(value_reg(l, inst_operand(l->f, i, 0), 0));
+  if (yes.copies && yes.copies == no.copies &&
+      phi_copies_agree(l, &yes.at, &no.at, condition.reg)) {
+    phi_copy_edge(l, yes.at.from, yes.at.to);
+    yes.copies = no.copies = 0;
+  }
   bool no_first = no.goes_back && !yes.goes_back;
   if (no_first || !copy_early(l, &yes, &no, condition.reg, false))
     if (!copy_early(l, &no, &yes, condition.reg, true) && no_first)

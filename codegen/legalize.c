@@ -9,7 +9,9 @@
  * An atomic access of a vector becomes one of an integer.
  *
  * A remainder next to the quotient of the same operands is computed from it: ptxas calls a
- * subroutine for each of 64 bits; of 32 bits it shares the work, but corrects both results. */
+ * subroutine for each of 64 bits; of 32 bits it shares the work, but corrects both results.
+ *
+ * x * (y + 1) becomes x * y + x, one mad. */
 #include "analysis/division.h"
 #include "codegen/stage.h"
 #include "ir/build.h"
@@ -217,6 +219,38 @@ static void share_division(struct nvm_function *f, struct nvm_inst_id first) {
   function_inst(f, remainder)->op = OP_SUB;
 }
 
+/* --- products -------------------------------------------------------------------------------- */
+
+/* Whether v adds 1 for this product alone, which is in the same block: a sum that was moved out of
+ * a loop stays there. */
+static bool adds_one(const struct nvm_function *f, struct nvm_value v, struct nvm_block b) {
+  nvm_u128 one;
+  if (value_kind(v) != VALUE_INST || f->uses.data[value_index(v)] != 1) return false;
+  const struct nvm_inst *sum = function_inst(f, (struct nvm_inst_id){value_index(v)});
+  return sum->op == OP_ADD && sum->block.index == b.index &&
+         value_kind(inst_operand(f, sum, 0)) != VALUE_CONST &&
+         const_is_int(f->module, inst_operand(f, sum, 1), &one) && one == 1;
+}
+
+/* A factor that is a constant could be undef, see above. */
+static void multiply_and_add(struct nvm_function *f, struct nvm_inst_id product) {
+  const struct nvm_inst *i = function_inst(f, product);
+  if (i->op != OP_MUL || !(type_equal(i->type, TYPE_I32) || type_equal(i->type, TYPE_I64))) return;
+  for (uint32_t k = 0; k < 2; k++) {
+    struct nvm_value factor = inst_operand(f, i, 1 - k), sum = inst_operand(f, i, k);
+    if (value_kind(factor) == VALUE_CONST || !adds_one(f, sum, i->block)) continue;
+    const struct nvm_inst *add = function_inst(f, (struct nvm_inst_id){value_index(sum)});
+    struct builder at = builder_replacing(f, product);
+    struct nvm_value less = builder_binary(&at, OP_MUL, factor, inst_operand(f, add, 0));
+    if (value_is_none(less)) return;
+    inst_set_operand(f, product, 0, less);
+    inst_set_operand(f, product, 1, factor);
+    function_inst(f, product)->op = OP_ADD;
+    function_inst(f, product)->flags = 0;
+    return;
+  }
+}
+
 /* --- aliases -------------------------------------------------------------------------------- */
 
 static struct nvm_global *alias_of(struct nvm_module *m, struct nvm_value v) {
@@ -243,6 +277,7 @@ bool legalize_function(struct nvm_function *f, bool optimizes) {
       legalize_inst(f, i);
       if (is_atomic_vector(f, function_inst(f, i))) access_as_integer(f, i);
       if (optimizes && divides_by_variable(f, function_inst(f, i))) share_division(f, i);
+      if (optimizes) multiply_and_add(f, i);
     }
   return !module_out_of_memory(f->module);
 }

@@ -251,6 +251,31 @@ static bool edge_reads(struct lower *l, struct nvm_block from, struct nvm_block 
   return false;
 }
 
+/* Whether edge b makes each copy of edge a, and none writes the condition. */
+static bool makes_copies_of(struct lower *l, const struct phi_edge *b, const struct phi_edge *a,
+                            struct ptx_reg condition) {
+  const struct phi_use *uses = l->edges->uses;
+  uint32_t end = l->edges->start[a->from.index + 1], first = first_use(l, a->from, a->to),
+           b_end = l->edges->start[b->from.index + 1], b_first = first_use(l, b->from, b->to);
+  for (uint32_t u = first; u < end && phi_of_use(l, u, a->to); u++) {
+    if (!copied_parts(l, uses[u])) continue;
+    bool found = false;
+    for (uint32_t v = b_first; v < b_end && phi_of_use(l, v, b->to) && !found; v++) {
+      if (v - b_first > MAX_EARLY) return false;
+      found = l->inst_regs[uses[u].phi.index] != 0 && copied_parts(l, uses[v]) &&
+              l->inst_regs[uses[u].phi.index] == l->inst_regs[uses[v].phi.index] &&
+              value_equal(used_value(l, uses[u]), used_value(l, uses[v]));
+    }
+    if (!found || u - first > MAX_EARLY || has_register(l, uses[u].phi, condition)) return false;
+  }
+  return true;
+}
+
+bool phi_copies_agree(struct lower *l, const struct phi_edge *a, const struct phi_edge *b,
+                      struct ptx_reg condition) {
+  return makes_copies_of(l, a, b, condition) && makes_copies_of(l, b, a, condition);
+}
+
 enum phi_early phi_early(struct lower *l, const struct phi_edge *e, const struct phi_edge *other,
                          struct ptx_reg condition) {
   enum phi_early early = PHI_EARLY;

@@ -46,6 +46,9 @@ struct phi_edge {
 enum phi_early { PHI_NOT_EARLY, PHI_EARLY, PHI_EARLY_GUARDED };
 enum phi_early phi_early(struct lower *l, const struct phi_edge *e, const struct phi_edge *other,
                          struct ptx_reg condition);
+/* Whether both edges make the same copies, of which none writes `condition`. */
+bool phi_copies_agree(struct lower *l, const struct phi_edge *a, const struct phi_edge *b,
+                      struct ptx_reg condition);
 /* Whether so many copies pay before a branch; goes_back: those of an edge to a loop header. */
 bool branch_copies_early(uint32_t copies, bool goes_back);
 /* The copies for the edge from → to, as if done at once. True if any was emitted. */

@@ -3,18 +3,45 @@
  *     br c, yes, no     in `yes` and the blocks below it, and on edges from there, c is true,
  *                       zext c is 1, sext c is -1, and select c, x, y is x
  *
- * Only instructions of the block with the branch are considered. Linear in the instructions of
- * blocks, and in the operands of phis with at most MAX_EDGES edges. */
+ * A branch records the values of all that read its condition, which may be above the branch, or
+ * below. Linear in instructions, in readers of a condition for each branch by it, and in the
+ * operands of phis with at most MAX_EDGES edges. */
 #include "opt/scalar/branch_values.h"
 
 enum { MAX_DEPTH = 4, MAX_EDGES = 32 };
+
+/* The condition that i reads as its first operand; VALUE_NULL: none. */
+static struct nvm_value condition_of(const struct nvm_function *f, const struct nvm_inst *i) {
+  if (i->op != OP_SELECT && i->op != OP_ZEXT && i->op != OP_SEXT) return VALUE_NULL;
+  struct nvm_value v = inst_operand(f, i, 0);
+  return type_equal(value_type(f, v), TYPE_I1) ? v : VALUE_NULL;
+}
+
+/* The list of readers of a condition; NULL if it has none. */
+static struct nvm_inst_id *first_reader(struct branch_values *w, struct nvm_value condition) {
+  if (value_kind(condition) == VALUE_ARG)
+    return &w->first_reader[w->insts + value_index(condition)];
+  bool is_old = value_kind(condition) == VALUE_INST && value_index(condition) < w->insts;
+  return is_old ? &w->first_reader[value_index(condition)] : NULL;
+}
 
 bool branch_values_init(struct branch_values *w, struct nvm_function *f,
                         const struct dominance *dominance, struct arena *arena) {
   *w = (struct branch_values){
       .f = f, .dominance = dominance, .arena = arena, .insts = f->insts.count};
   w->known_value = arena_alloc(arena, f->insts.count * sizeof *w->known_value);
-  return w->known_value;
+  w->next_reader = arena_alloc(arena, f->insts.count * sizeof *w->next_reader);
+  w->first_reader =
+      arena_alloc(arena, (f->insts.count + function_arg_count(f)) * sizeof *w->first_reader);
+  if (!w->known_value || !w->next_reader || !w->first_reader) return false;
+  FOR_EACH_BLOCK (f, b)
+    FOR_EACH_INST (f, b, i) {
+      struct nvm_inst_id *first = first_reader(w, condition_of(f, function_inst(f, i)));
+      if (!first) continue;
+      w->next_reader[i.index] = *first;
+      *first = i;
+    }
+  return true;
 }
 
 /* v, or the value that it equals here by a branch condition. */
@@ -26,33 +53,37 @@ static struct nvm_value follow_known(const struct branch_values *w, struct nvm_v
   return v;
 }
 
-/* The value of i if the condition is true (k = 0) or false (1); VALUE_NULL if it is not known. */
-static struct nvm_value value_by_condition(struct branch_values *w, struct nvm_inst_id i,
-                                           struct nvm_value condition, uint32_t k) {
-  const struct nvm_inst *inst = function_inst(w->f, i);
-  struct nvm_module *m = w->f->module;
-  if (value_equal(value_of_inst(i), condition)) return const_int(m, TYPE_I1, k == 0);
-  if (inst->operand_count == 0 || !value_equal(inst_operand(w->f, inst, 0), condition))
-    return VALUE_NULL;
-  switch ((enum op)inst->op) {
-    case OP_SELECT: return inst_operand(w->f, inst, 1 + k);
-    case OP_ZEXT: return const_int(m, inst->type, k == 0);
-    case OP_SEXT: return const_int(m, inst->type, k == 0 ? ~(nvm_u128)0 : 0);
-    default: return VALUE_NULL;
-  }
+/* The value of i, which reads the condition, if that is true (k = 0) or false (1). */
+static struct nvm_value value_by_condition(const struct branch_values *w, const struct nvm_inst *i,
+                                           uint32_t k) {
+  if (i->op == OP_SELECT) return inst_operand(w->f, i, 1 + k);
+  nvm_u128 ones = i->op == OP_ZEXT ? 1 : ~(nvm_u128)0;
+  return const_int(w->f->module, i->type, k == 0 ? ones : 0);
 }
 
-/* Records the values of d's instructions that are known if d branches to successor k. */
+static bool record(struct branch_values *w, struct nvm_inst_id i, struct nvm_value known) {
+  if (value_is_none(known) || !value_is_none(w->known_value[i.index])) return true;
+  w->known_value[i.index] = known;
+  return VEC_PUSH(w->arena, &w->known_values, i);
+}
+
+/* Records the values that are known if d branches to successor k. */
 static bool assume_successor(struct branch_values *w, struct nvm_block d, uint32_t k) {
   struct nvm_inst_id t = block_terminator(w->f, d);
   if (function_inst(w->f, t)->op != OP_CONDBR ||
       block_successor(w->f, d, 0).index == block_successor(w->f, d, 1).index)
     return true;
   struct nvm_value condition = inst_operand_at(w->f, t, 0);
-  FOR_EACH_INST (w->f, d, i) {
-    if (i.index >= w->insts) continue;
-    w->known_value[i.index] = value_by_condition(w, i, condition, k);
-    if (!value_is_none(w->known_value[i.index]) && !VEC_PUSH(w->arena, &w->known_values, i))
+  struct nvm_inst_id *first = first_reader(w, condition);
+  if (!first) return true;
+  if (value_kind(condition) == VALUE_INST &&
+      !record(w, (struct nvm_inst_id){value_index(condition)},
+              const_int(w->f->module, TYPE_I1, k == 0)))
+    return false;
+  for (struct nvm_inst_id i = *first; !inst_is_none(i); i = w->next_reader[i.index]) {
+    const struct nvm_inst *inst = function_inst(w->f, i);
+    if (value_equal(condition_of(w->f, inst), condition) &&
+        !record(w, i, value_by_condition(w, inst, k)))
       return false;
   }
   return true;

@@ -11,6 +11,9 @@ struct branch_values {
   uint32_t insts;                /* later instructions are not considered */
   struct nvm_value *known_value; /* by instruction: what it equals here by a branch condition */
   VEC(struct nvm_inst_id) known_values;
+  /* The selects and extensions that read a condition: by instruction, then argument, the first; by
+   * instruction the next. */
+  struct nvm_inst_id *first_reader, *next_reader;
   bool changed;
 };
 
