@@ -8,6 +8,7 @@
  * of 1024 x 1024 x 64 threads, grids of 2^31-1 x 65535 x 65535 blocks, warps of 32. */
 #include "analysis/known_bits.h"
 
+#include "analysis/stated_range.h"
 #include "ir/intrinsic.h"
 
 enum { MAX_DEPTH = 5 };
@@ -217,18 +218,17 @@ static struct known_bits known_phi(const struct nvm_function *f, const struct nv
   return all;
 }
 
-/* By !range, if that is one interval from a smaller to a larger unsigned number. */
-static struct known_bits known_load(const struct nvm_function *f, const struct nvm_inst *i,
-                                    struct known_bits r) {
-  const struct nvm_module *m = f->module;
-  const struct meta_node *n = inst_range(f, i);
-  nvm_u128 low, end;
-  if (!n || n->count != 2 || !meta_is_int(m, meta_operand(&m->metadata, n, 0), &low) ||
-      !meta_is_int(m, meta_operand(&m->metadata, n, 1), &end) || low >= end || end >> 64)
-    return r;
-  uint64_t most = (uint64_t)end - 1, mask = known_bits_mask(r.width);
+static struct nvm_inst_id id_of(const struct nvm_function *f, const struct nvm_inst *i) {
+  return (struct nvm_inst_id){(uint32_t)(i - f->insts.data)};
+}
+
+/* Narrows r, of the value v, to what the module states of it. */
+static struct known_bits known_stated(const struct nvm_function *f, struct nvm_value v,
+                                      struct known_bits r) {
+  uint64_t low, most;
+  if (!stated_range(f, v, &low, &most)) return r;
   for (uint32_t shift = 1; shift < 64; shift *= 2) most |= most >> shift;
-  r.zero = ~most & mask;
+  r.zero |= ~most & known_bits_mask(r.width);
   return r;
 }
 
@@ -252,8 +252,9 @@ static struct known_bits known_inst(const struct nvm_function *f, const struct n
       return known_both(known(f, inst_operand(f, i, 1), depth + 1),
                         known(f, inst_operand(f, i, 2), depth + 1));
     case OP_PHI: return known_phi(f, i, r, depth);
-    case OP_CALL: return known_call(f, i, r.width, depth);
-    case OP_LOAD: return known_load(f, i, r);
+    case OP_CALL:
+      return known_stated(f, value_of_inst(id_of(f, i)), known_call(f, i, r.width, depth));
+    case OP_LOAD: return known_stated(f, value_of_inst(id_of(f, i)), r);
     default: return r;
   }
 }
@@ -265,6 +266,7 @@ static struct known_bits known(const struct nvm_function *f, struct nvm_value v,
   if (type->kind != TY_INT || type->width > 64) return r;
   r.width = type->width;
   if (value_kind(v) == VALUE_CONST) return known_constant(f->module, v, r);
+  if (value_kind(v) == VALUE_ARG) return known_stated(f, v, r);
   if (value_kind(v) != VALUE_INST || depth >= MAX_DEPTH) return r;
   return known_inst(f, function_inst(f, (struct nvm_inst_id){value_index(v)}), r, depth);
 }

@@ -8,6 +8,7 @@
  * sets, and need no case distinctions. */
 #include "analysis/ranges.h"
 
+#include "analysis/stated_range.h"
 #include "ir/evalint.h"
 #include "ir/intrinsic.h"
 
@@ -297,9 +298,10 @@ static uint32_t width_of(const struct nvm_function *f, struct nvm_type t) {
 struct range range_of_value(const struct nvm_function *f, struct nvm_value v) {
   struct range r = range_all(width_of(f, value_type(f, v)));
   nvm_u128 bits;
+  uint64_t low, high;
   if (r.width && const_is_int(f->module, v, &bits))
     return range_unsigned(r.width, (uint64_t)bits, (uint64_t)bits);
-  return r;
+  return stated_range(f, v, &low, &high) ? range_unsigned(r.width, low, high) : r;
 }
 
 struct range range_of_inst(const struct nvm_function *f, const struct nvm_inst *i,
@@ -319,7 +321,11 @@ struct range range_of_inst(const struct nvm_function *f, const struct nvm_inst *
   }
   if (op == OP_SELECT)
     return range_either(of(state, inst_operand(f, i, 1)), of(state, inst_operand(f, i, 2)));
-  if (op == OP_CALL) return call(f, i, r.width, of, state);
+  if (op == OP_CALL || op == OP_LOAD) {
+    struct nvm_inst_id id = {(uint32_t)(i - f->insts.data)};
+    a = range_of_value(f, value_of_inst(id));
+    return op == OP_LOAD ? a : range_both(a, call(f, i, r.width, of, state));
+  }
   if (op == OP_ICMP) {
     int truth = range_compare((enum icmp_predicate)i->aux, of(state, inst_operand(f, i, 0)),
                               of(state, inst_operand(f, i, 1)));

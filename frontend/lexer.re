@@ -500,6 +500,7 @@ again:
     goto again;
   }
   ";" [^\n\x00]* { goto again; }
+  "/*" ([^*\x00] | "*"+ [^*/\x00])* "*"+ "/" { goto again; } /* LLVM names literals so */
 
   [=*[\](){}<>|:] {
     value->token.begin = (uint32_t)(start - p->text);

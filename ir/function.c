@@ -300,6 +300,10 @@ uint64_t call_copy_align(const struct nvm_function *f, const struct nvm_inst *i,
     const_is_int(f->module, inst_operand(f, i, 3), &old);
     return old ? (uint64_t)old : 1;
   }
+  return call_argument_align(f, i, k);
+}
+
+uint64_t call_argument_align(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k) {
   const struct attr_table_data *a = &f->module->attributes;
   uint32_t align = attrset_align(a, attrlist_parameter(a, call_site_of(f, i)->attributes, k));
   return align ? align : 1;

@@ -207,6 +207,8 @@ static inline const struct call_site *call_site_of(const struct nvm_function *f,
 uint32_t call_arg_count(const struct nvm_function *f, const struct nvm_inst *i);
 /* The alignment in bytes that a memcpy, memmove or memset states for argument k. */
 uint64_t call_copy_align(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k);
+/* The alignment that an attribute of argument k of a call states; 1 if none does. */
+uint64_t call_argument_align(const struct nvm_function *f, const struct nvm_inst *i, uint32_t k);
 /* Whether a memcpy, memmove or memset is volatile. */
 bool call_copy_is_volatile(const struct nvm_function *f, const struct nvm_inst *i);
 

@@ -528,17 +528,23 @@ struct nvm_value intrinsic_find_name(struct nvm_module *m, enum intrinsic_id id,
   return VALUE_NULL;
 }
 
-struct nvm_value intrinsic_declare(struct nvm_module *m, enum intrinsic_id id,
-                                   const struct nvm_type *overloads, uint32_t count,
-                                   struct nvm_type type) {
+struct nvm_value intrinsic_find_declaration(struct nvm_module *m, enum intrinsic_id id,
+                                            const struct nvm_type *overloads, uint32_t count,
+                                            struct nvm_type type, struct nvm_str *name) {
   struct textbuf b;
-  struct nvm_str name;
+  *name = (struct nvm_str){0};
   textbuf_init(&b, &m->arena);
   textbuf_puts(&b, intrinsic_table[id].name);
   for (uint32_t k = 0; k < count; k++) put_overload(&m->types, overloads[k], &b);
   if (m->arena.failed) return VALUE_NULL;
-  struct nvm_text wanted = {b.bytes, b.length};
-  struct nvm_value known = intrinsic_find_name(m, id, wanted, type, &name);
+  return intrinsic_find_name(m, id, (struct nvm_text){b.bytes, b.length}, type, name);
+}
+
+struct nvm_value intrinsic_declare(struct nvm_module *m, enum intrinsic_id id,
+                                   const struct nvm_type *overloads, uint32_t count,
+                                   struct nvm_type type) {
+  struct nvm_str name;
+  struct nvm_value known = intrinsic_find_declaration(m, id, overloads, count, type, &name);
   bool is_free = value_is_none(known) && name.index;
   return is_free ? add_declaration(m, id, name, type) : known;
 }

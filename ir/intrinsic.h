@@ -23,8 +23,9 @@ struct intrinsic_info {
   const char *signature; /* syntax: see the head of intrinsics.def */
   const char *ptx; /* lowering: a PTX form, "@function" of codegen/, or "!" and an error message */
   uint16_t flags;  /* INTRIN_ */
-  uint16_t overloads;   /* number of types in its suffix */
-  const char *requires; /* "" or e.g. "sm_90 ptx78"; see target/requirement.h */
+  uint16_t overloads; /* number of types in its suffix */
+  const char *
+    requires; /* "" or e.g. "sm_90 ptx78"; see target/requirement.h */
 };
 
 /* [INTRINSIC_NONE] has empty texts. */
@@ -53,7 +54,12 @@ struct nvm_value intrinsic_find_name(struct nvm_module *m, enum intrinsic_id id,
                                      struct nvm_text wanted, struct nvm_type type,
                                      struct nvm_str *name);
 
-/* The declaration of an intrinsic for these overloads (llvm.memcpy.p0.p1.i64), created if the
+/* The same for these overloads, whose suffixes make the name (llvm.memcpy.p0.p1.i64). */
+struct nvm_value intrinsic_find_declaration(struct nvm_module *m, enum intrinsic_id id,
+                                            const struct nvm_type *overloads, uint32_t count,
+                                            struct nvm_type type, struct nvm_str *name);
+
+/* The declaration of an intrinsic for these overloads, created if the
  * module has none; see intrinsic_find_name(). `type` is the function type. VALUE_NULL when out of
  * memory, or if another symbol has the name. */
 struct nvm_value intrinsic_declare(struct nvm_module *m, enum intrinsic_id id,

@@ -398,13 +398,19 @@ static bool begin_lifetime(struct inliner *l, struct nvm_inst_id alloca, struct 
     return true;
   uint64_t bytes = layout_alloc_size(&m->layout, &m->types, (struct nvm_type){variable->aux});
   struct nvm_type parameters[] = {TYPE_I64, variable->type};
-  struct nvm_type type = type_function(&m->types, TYPE_VOID, parameters, 2, false);
+  struct nvm_type type = type_function(&m->types, TYPE_VOID, parameters, 2, false),
+                  sizeless = type_function(&m->types, TYPE_VOID, &parameters[1], 1, false);
+  struct nvm_str name;
+  struct nvm_value marker =
+      intrinsic_find_declaration(m, INTRINSIC_lifetime_start, &parameters[1], 1, sizeless, &name);
+  bool has_size = value_is_none(marker); /* LLVM 22 has no size any more */
+  if (has_size) marker = intrinsic_declare(m, INTRINSIC_lifetime_start, &parameters[1], 1, type);
+  else type = sizeless;
   uint32_t site = module_call_site(m, (struct call_site){.function_type = type});
-  struct nvm_value operands[] = {
-      const_int(m, TYPE_I64, bytes), value_of_inst(alloca),
-      intrinsic_declare(m, INTRINSIC_lifetime_start, &parameters[1], 1, type)};
+  struct nvm_value operands[] = {const_int(m, TYPE_I64, bytes), value_of_inst(alloca), marker};
   struct builder at = builder_located((struct builder){l->f, before, to, {0}, 0}, alloca);
-  return site && !value_is_none(builder_add(&at, OP_CALL, 0, TYPE_VOID, operands, 3, site));
+  return site && !value_is_none(builder_add(&at, OP_CALL, 0, TYPE_VOID, operands + !has_size,
+                                            2 + has_size, site));
 }
 
 /* Copies the instructions of block b before `before`, or at the end of `to`; allocas to the

@@ -1,8 +1,10 @@
-/* expand-masked: masked vector accesses become accesses of single lanes under conditions.
+/* expand-masked: masked vector accesses become accesses of single lanes under conditions; moves of
+ * lanes become single ones.
  *
  * Purpose:   loop vectorizers of other compilers write llvm.masked.load, .store, .gather and
  *            .scatter, and llvm.get.active.lane.mask for their masks; PTX has no masked access of
- *            several lanes.
+ *            several lanes. Libraries of vectors write llvm.vector.extract and the like
+ *            (expand_vectors.c).
  * Algorithm: lane by lane: a lane of the mask that is constant decides at compile time; any other
  *            one guards the access by a branch, and a phi merges the vector. Lane k of the mask of
  *            (base, n) is k < n - base, saturated, because base + k does not wrap.
@@ -30,7 +32,7 @@ struct access {
 static bool is_expanded(uint32_t intrinsic) {
   return intrinsic == INTRINSIC_masked_load || intrinsic == INTRINSIC_masked_store ||
          intrinsic == INTRINSIC_masked_gather || intrinsic == INTRINSIC_masked_scatter ||
-         intrinsic == INTRINSIC_get_active_lane_mask;
+         intrinsic == INTRINSIC_get_active_lane_mask || expand_vector_is_known(intrinsic);
 }
 
 static struct nvm_value index_of(const struct access *a, uint64_t k) {
@@ -131,11 +133,12 @@ static bool describe(struct access *a, uint32_t intrinsic) {
   const struct nvm_inst *i = function_inst(a->f, a->call);
   nvm_u128 align;
   a->stores = intrinsic == INTRINSIC_masked_store || intrinsic == INTRINSIC_masked_scatter;
-  if (call_arg_count(a->f, i) != 4) return false;
-  struct nvm_value alignment = inst_operand(a->f, i, a->stores ? 2 : 1);
-  a->value = inst_operand(a->f, i, a->stores ? 0 : 3);
-  a->pointer = inst_operand(a->f, i, a->stores ? 1 : 0);
-  a->mask = inst_operand(a->f, i, a->stores ? 3 : 2);
+  uint32_t arguments = call_arg_count(a->f, i), at = a->stores ? 1 : 0;
+  bool has_align = arguments == 4; /* LLVM 21 and earlier; later it is an attribute */
+  if (!has_align && arguments != 3) return false;
+  a->value = inst_operand(a->f, i, a->stores ? 0 : arguments - 1);
+  a->pointer = inst_operand(a->f, i, at);
+  a->mask = inst_operand(a->f, i, at + 1 + has_align);
   struct nvm_type type = value_type(a->f, a->value);
   a->lane = type_scalar(&m->types, type);
   a->bytes = layout_store_size(&m->layout, &m->types, a->lane);
@@ -147,7 +150,9 @@ static bool describe(struct access *a, uint32_t intrinsic) {
     return false;
   bool whole = layout_alloc_size(&m->layout, &m->types, a->lane) == a->bytes &&
                layout_scalar_bits(&m->layout, &m->types, a->lane) == a->bytes * 8;
-  if (!whole || !const_is_int(m, alignment, &align)) return false;
+  if (!has_align) align = call_argument_align(a->f, i, at);
+  else if (!const_is_int(m, inst_operand(a->f, i, at + 1), &align)) return false;
+  if (!whole) return false;
   for (; align; align >>= 1) a->align_log2++;
   return true;
 }
@@ -162,6 +167,9 @@ static bool expand_call(struct nvm_function *f, struct nvm_inst_id call, struct 
       return true;
     a.count = type_info(&f->module->types, type)->count;
     a.value = active_lanes(&a, type);
+  } else if (expand_vector_is_known(intrinsic)) {
+    a.value = expand_vector(f, call, intrinsic);
+    if (value_is_none(a.value)) return !module_out_of_memory(f->module);
   } else if (!describe(&a, intrinsic)) {
     return true;
   } else if (!expand_access(&a)) {

@@ -68,6 +68,7 @@ struct nvm_value combine_byte_swap(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_count_of_bits(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_mask_of_counter(struct combiner *k, struct nvm_inst_id root);
 struct nvm_value combine_sum_of_bits(struct combiner *k, struct nvm_inst_id root);
+struct nvm_value combine_sum_of_constant(struct combiner *k, struct nvm_inst_id root);
 /* Changes br (xor c, true), a, b to br c, b, a. Whether it did. */
 bool combine_unnegate_branch(struct combiner *k, struct nvm_inst_id root);
 /* Floats in a format that is wider than needed (combine_precision.c), for the op of their name. */

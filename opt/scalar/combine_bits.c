@@ -4,7 +4,8 @@
  *   or         of the bytes of a value in reverse order: llvm.bswap
  *   lshr       that ends the population count in fields of 2, 4 and 8 bits: llvm.ctpop
  *   and        of a sum of a counter, with a mask below its step: computed before the loop
- *   or         of a left shift and a bool, in combine<loads>: a sum */
+ *   or         of a left shift and a bool, in combine<loads>: a sum
+ *   xor        with a constant that only sets bits: a sum */
 #include "analysis/known_bits.h"
 #include "ir/evalint.h"
 #include "ir/intrinsic.h"
@@ -201,4 +202,17 @@ struct nvm_value combine_sum_of_bits(struct combiner *k, struct nvm_inst_id root
     return build_op(k, root, OP_ADD, INST_NUW, TYPE_I32, 0, 2, pair);
   }
   return VALUE_NULL;
+}
+
+/* x ^ C is x + C where x has none of the bits. No rule makes an xor of such a sum. */
+struct nvm_value combine_sum_of_constant(struct combiner *k, struct nvm_inst_id root) {
+  const struct nvm_inst *i = function_inst(k->f, root);
+  nvm_u128 bits;
+  struct nvm_value x = inst_operand(k->f, i, 0), c = inst_operand(k->f, i, 1);
+  if (type_equal(i->type, TYPE_I1) || !const_is_int(k->m, c, &bits) || bits == 0 || bits >> 64)
+    return VALUE_NULL;
+  struct known_bits known = known_bits_of(k->f, x);
+  if (known.width == 0 || (uint64_t)bits & ~known.zero) return VALUE_NULL;
+  struct nvm_value pair[] = {x, c};
+  return build_op(k, root, OP_ADD, INST_NUW | INST_NSW, i->type, 0, 2, pair);
 }

@@ -660,6 +660,7 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_ADDRSPACECAST] = combine_addrspacecast,
       [OP_AND] = and_simplify,
       [OP_OR] = or_simplify,
+      [OP_XOR] = combine_sum_of_constant,
       [OP_EXTRACTELEMENT] = combine_extractelement,
       [OP_EXTRACTVALUE] = combine_extractvalue,
       [OP_SHUFFLEVECTOR] = combine_shuffle,

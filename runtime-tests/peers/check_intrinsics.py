@@ -153,7 +153,7 @@ def overload_order(s):
     return [mangle(s.bound[v]) for v in s.order]
 
 
-CONSTANTS = {'prefetch': ['0', '3', '1'], 'is.fpclass': ['3'], 'setmaxnreg': ['40'], 'discard': ['128'], 'applypriority': ['128'],
+CONSTANTS = {'nvvm.fadd': ['1'], 'prefetch': ['0', '3', '1'], 'is.fpclass': ['3'], 'setmaxnreg': ['40'], 'discard': ['128'], 'applypriority': ['128'],
              'tensormap_generic.acquire': ['128'], 'global_stride': ['2']}
 
 

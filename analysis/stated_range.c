@@ -1,0 +1,71 @@
+#include "analysis/stated_range.h"
+
+#include <stdlib.h>
+
+#include "ir/function.h"
+
+/* From `low` up to, and without, `end`. */
+static bool set_interval(uint32_t width, uint64_t low, uint64_t end, uint64_t *to_low,
+                         uint64_t *to_high) {
+  uint64_t mask = width >= 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
+  low &= mask;
+  end &= mask;
+  if (low >= end) return false;
+  *to_low = low;
+  *to_high = end - 1;
+  return true;
+}
+
+/* Reads the text of an attribute, `i32 0, 192`; numbers beyond 64 bits are not understood. */
+static bool read_interval(const struct nvm_module *m, struct nvm_attrset set, uint32_t width,
+                          uint64_t *low, uint64_t *high) {
+  enum { LONGEST = 63 };
+  const struct nvm_attr *a = attrset_find(&m->attributes, set, ATTR_RANGE);
+  if (!a) return false;
+  struct nvm_text text = module_text(m, a->str2);
+  char copy[LONGEST + 1];
+  if (text.length > LONGEST) return false;
+  memcpy(copy, text.bytes, text.length);
+  copy[text.length] = '\0';
+  char *at = strchr(copy, ' '), *end;
+  uint64_t bounds[2];
+  for (int k = 0; k < 2; k++) {
+    if (!at) return false;
+    at += strspn(at, " ,");
+    bounds[k] = *at == '-' ? (uint64_t)strtoll(at, &end, 10) : strtoull(at, &end, 10);
+    if (end == at || (k == 0 && *end != ',') || end - at > 19) return false;
+    at = end;
+  }
+  return set_interval(width, bounds[0], bounds[1], low, high);
+}
+
+static bool read_metadata(const struct nvm_function *f, const struct nvm_inst *i, uint32_t width,
+                          uint64_t *low, uint64_t *high) {
+  const struct nvm_module *m = f->module;
+  const struct meta_node *n = inst_range(f, i);
+  nvm_u128 begin, end;
+  return n && n->count == 2 && meta_is_int(m, meta_operand(&m->metadata, n, 0), &begin) &&
+         meta_is_int(m, meta_operand(&m->metadata, n, 1), &end) &&
+         set_interval(width, (uint64_t)begin, (uint64_t)end, low, high);
+}
+
+bool stated_range(const struct nvm_function *f, struct nvm_value v, uint64_t *low, uint64_t *high) {
+  const struct nvm_module *m = f->module;
+  const struct attr_table_data *a = &m->attributes;
+  const struct type_info *type = type_info(&m->types, value_type(f, v));
+  if (type->kind != TY_INT || type->width > 64) return false;
+  if (value_kind(v) == VALUE_ARG)
+    return read_interval(m, attrlist_parameter(a, f->attributes, value_index(v)), type->width, low,
+                         high);
+  if (value_kind(v) != VALUE_INST) return false;
+  const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
+  if (i->op != OP_LOAD && i->op != OP_CALL) return false;
+  if (read_metadata(f, i, type->width, low, high)) return true;
+  if (i->op != OP_CALL) return false;
+  const struct nvm_function *g = call_function(f, i);
+  struct nvm_attrlist lists[2] = {call_site_of(f, i)->attributes};
+  if (g) lists[1] = g->attributes;
+  for (int k = 0; k < 1 + (g != NULL); k++)
+    if (read_interval(m, attrlist_info(a, lists[k])->result, type->width, low, high)) return true;
+  return false;
+}
