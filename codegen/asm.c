@@ -122,11 +122,19 @@ enum fit {
   FIT_SAME,   /* one part of that class */
   FIT_BITS,   /* one smaller part */
   FIT_FILLED, /* parts of other classes with as many bits */
+  FIT_CUT,    /* an input: a pointer of 64 bits to a space that 32 address */
   FIT_NOT,
 };
 
 static struct part whole_part(struct lower *l, struct nvm_type type, uint32_t k) {
   return *part_at(part_list(l, type), k);
+}
+
+/* Whether the type is a pointer to shared or local memory. */
+static bool is_near_pointer(const struct lower *l, struct nvm_type type) {
+  const struct type_info *info = type_info(&l->module->types, type);
+  uint16_t space = info->kind == TY_PTR ? mod_space(info->width) : 0;
+  return space == PTX_MOD_SHARED || space == PTX_MOD_LOCAL;
 }
 
 static enum fit fit_of(struct lower *l, struct nvm_type type, enum ptx_class class) {
@@ -136,6 +144,7 @@ static enum fit fit_of(struct lower *l, struct nvm_type type, enum ptx_class cla
     struct part p = whole_part(l, type, 0);
     if (part_class(&p) == class) return FIT_SAME;
     if (p.bits == class_bits(class)) return FIT_FILLED;
+    if (class == PTX_B32 && p.bits == 64 && is_near_pointer(l, type)) return FIT_CUT;
     return class == PTX_B128 || p.bits > class_bits(class) ? FIT_NOT : FIT_BITS;
   }
   for (uint32_t k = 0; k < count; k++) {
@@ -181,6 +190,8 @@ static void move_in(struct lower *l, struct nvm_value v, struct nvm_type type, e
     struct ptx_operand x = ptx_r(value_reg(l, v, 0));
     if (p.kind == PART_INT) x = emit_zext(l, x, &p, p.container);
     if (x.reg.bits != to.bits) emit_copy(l, to, x);
+  } else if (fit == FIT_CUT) {
+    emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_U32, PTX_MOD_U64), ptx_r(to), ptx_r(value_reg(l, v, 0)));
   } else if (fit == FIT_BITS && p.kind == PART_I1 && class <= PTX_B64 && class != PTX_PRED) {
     emit_copy(l, to, emit_pred_to_int(l, ptx_r(value_reg(l, v, 0)), class_bits(class)));
   } else if (fit == FIT_BITS) {
@@ -245,7 +256,7 @@ static bool make_outputs(struct asm_call *c) {
     enum ptx_class class;
     if (!k->output || k->indirect || !class_of_letter(k->letter, &class)) continue;
     enum fit fit = fit_of(c->l, c->types[n], class);
-    if (fit == FIT_NOT) return refuse_fit(c, c->types[n], k->letter);
+    if (fit == FIT_NOT || fit == FIT_CUT) return refuse_fit(c, c->types[n], k->letter);
     c->operands[n].operand =
         ptx_r(fit == FIT_SAME ? result[c->first_part[n]] : emit_temp(c->l, class));
   }

@@ -115,22 +115,23 @@ static void cast_wide_to_float(struct cast *c, bool is_signed) {
   if (small) float_from_f32(l, c->to, c->target[0].reg, ptx_r(to));
 }
 
-/* To bfloat through a float rounded to odd: rounding to nearest twice could be wrong. */
+/* To bfloat, where the target does not convert to it, through a float rounded to odd: rounding to
+ * nearest twice could be wrong. */
 static void cast_int_to_float(struct cast *c, bool is_signed) {
   struct lower *l = c->l;
   if (c->from_count == 2) {
     cast_wide_to_float(c, is_signed);
     return;
   }
-  /* Of a byte, cvt reads the low 8 bits of the 16-bit register. */
-  bool is_byte = c->from->kind == PART_INT && c->from->bits == 8;
+  /* Of a byte, cvt reads the low 8 bits of the 16-bit register, but not to bfloat. */
+  bool is_byte = c->from->kind == PART_INT && c->from->bits == 8 && c->to->kind != PART_BFLOAT;
   uint32_t bits = c->from->kind == PART_I1 ? 32 : c->from->container;
   const struct part whole = {.kind = PART_INT, .bits = (uint8_t)bits, .container = (uint8_t)bits};
   uint32_t read = is_byte ? 8 : bits;
   uint16_t type = is_signed ? mod_signed(read) : mod_unsigned(read);
   struct ptx_operand v =
       emit_in_reg(l, is_byte ? c->source[0] : extended_low(c, bits, is_signed), &whole);
-  if (c->to->kind != PART_BFLOAT) {
+  if (c->to->kind != PART_BFLOAT || part_is_legal(l, c->to)) {
     emit2(l, PTX_CVT, PTX_MODS(PTX_MOD_RN, part_float_mod(c->to), type), c->target[0], v);
   } else if (bits == 64) {
     float_from_f32(l, c->to, c->target[0].reg, float_from_int64_to_odd(l, v, is_signed));

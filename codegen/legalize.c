@@ -11,7 +11,7 @@
  * A remainder next to the quotient of the same operands is computed from it: ptxas calls a
  * subroutine for each of 64 bits; of 32 bits it shares the work, but corrects both results.
  *
- * x * (y + 1) becomes x * y + x, one mad. */
+ * x * (y + 1) becomes x * y + x, one mad. Vectors of bytes that are only copied become words. */
 #include "analysis/division.h"
 #include "codegen/stage.h"
 #include "ir/build.h"
@@ -251,6 +251,31 @@ static void multiply_and_add(struct nvm_function *f, struct nvm_inst_id product)
   }
 }
 
+/* --- copies ---------------------------------------------------------------------------------- */
+
+/* Whether it is a plain access at least as aligned as words, as the types themselves are. */
+static bool is_of_words(const struct nvm_inst *i) {
+  enum { WORD_ALIGN = 3 }; /* as memory_access has it: log2(4) + 1 */
+  struct memory_access how = memory_access_unpack(i->aux);
+  return !how.is_volatile && how.ordering == ORDER_NONE &&
+         (how.align_log2 == 0 || how.align_log2 >= WORD_ALIGN);
+}
+
+/* Bytes would be taken apart for registers of their own, and put together. */
+static void copy_words(struct nvm_function *f, const struct nvm_inst *store) {
+  struct type_table *t = &f->module->types;
+  struct nvm_value v = store->op == OP_STORE ? inst_operand(f, store, 0) : VALUE_NULL;
+  if (value_kind(v) != VALUE_INST || f->uses.data[value_index(v)] != 1) return;
+  struct nvm_inst *load = function_inst(f, (struct nvm_inst_id){value_index(v)});
+  if (load->op != OP_LOAD || !type_is_vector(t, load->type) || !is_of_words(load) ||
+      !is_of_words(store) || !type_equal(type_scalar(t, load->type), type_int(t, 8)))
+    return;
+  uint64_t bytes = type_info(t, load->type)->count;
+  if (bytes % 4 != 0) return;
+  struct nvm_type words = bytes == 4 ? TYPE_I32 : type_vector(t, TYPE_I32, bytes / 4);
+  if (!module_out_of_memory(f->module)) load->type = words;
+}
+
 /* --- aliases -------------------------------------------------------------------------------- */
 
 static struct nvm_global *alias_of(struct nvm_module *m, struct nvm_value v) {
@@ -278,6 +303,7 @@ bool legalize_function(struct nvm_function *f, bool optimizes) {
       if (is_atomic_vector(f, function_inst(f, i))) access_as_integer(f, i);
       if (optimizes && divides_by_variable(f, function_inst(f, i))) share_division(f, i);
       if (optimizes) multiply_and_add(f, i);
+      if (optimizes) copy_words(f, function_inst(f, i));
     }
   return !module_out_of_memory(f->module);
 }
