@@ -1,7 +1,5 @@
 #include "analysis/stated_range.h"
 
-#include <stdlib.h>
-
 #include "ir/function.h"
 
 /* From `low` up to, and without, `end`. */
@@ -16,25 +14,29 @@ static bool set_interval(uint32_t width, uint64_t low, uint64_t end, uint64_t *t
   return true;
 }
 
-/* Reads the text of an attribute, `i32 0, 192`; numbers beyond 64 bits are not understood. */
+/* Reads a number of at most 18 digits at *at and moves it behind. */
+static bool read_number(struct nvm_text text, size_t *at, uint64_t *number) {
+  enum { MOST_DIGITS = 18 };
+  bool negative = *at < text.length && text.bytes[*at] == '-';
+  size_t begin = *at += negative;
+  for (*number = 0; *at < text.length && text.bytes[*at] >= '0' && text.bytes[*at] <= '9'; ++*at)
+    *number = *number * 10 + (uint64_t)(text.bytes[*at] - '0');
+  if (negative) *number = 0 - *number;
+  return *at > begin && *at - begin <= MOST_DIGITS;
+}
+
+/* Reads the text of an attribute, `i32 0, 192`. */
 static bool read_interval(const struct nvm_module *m, struct nvm_attrset set, uint32_t width,
                           uint64_t *low, uint64_t *high) {
-  enum { LONGEST = 63 };
   const struct nvm_attr *a = attrset_find(&m->attributes, set, ATTR_RANGE);
   if (!a) return false;
   struct nvm_text text = module_text(m, a->str2);
-  char copy[LONGEST + 1];
-  if (text.length > LONGEST) return false;
-  memcpy(copy, text.bytes, text.length);
-  copy[text.length] = '\0';
-  char *at = strchr(copy, ' '), *end;
   uint64_t bounds[2];
+  size_t at = 0;
+  while (at < text.length && text.bytes[at] != ' ') at++;
   for (int k = 0; k < 2; k++) {
-    if (!at) return false;
-    at += strspn(at, " ,");
-    bounds[k] = *at == '-' ? (uint64_t)strtoll(at, &end, 10) : strtoull(at, &end, 10);
-    if (end == at || (k == 0 && *end != ',') || end - at > 19) return false;
-    at = end;
+    while (at < text.length && (text.bytes[at] == ' ' || (k == 1 && text.bytes[at] == ','))) at++;
+    if (!read_number(text, &at, &bounds[k])) return false;
   }
   return set_interval(width, bounds[0], bounds[1], low, high);
 }

@@ -3,7 +3,7 @@
 #ifndef NVM_ANALYSIS_STATED_RANGE_H
 #define NVM_ANALYSIS_STATED_RANGE_H
 
-#include "ir/module.h"
+#include "ir/function.h"
 
 /* Sets *low and *high, both in the interval, as unsigned numbers. False if nothing is stated, or
  * only that the value is in several intervals or in one that wraps. Where the value is outside of
