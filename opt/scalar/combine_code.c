@@ -644,7 +644,7 @@ struct nvm_value combine_try_code(struct combiner *k, struct nvm_inst_id root) {
       [OP_GEP] = gep_simplify,
       [OP_ICMP] = icmp_simplify,
       [OP_LSHR] = combine_count_of_bits,
-      [OP_SELECT] = combine_extremum,
+      [OP_SELECT] = combine_select,
       [OP_PTRTOINT] = ptrtoint_of_inttoptr,
       [OP_TRUNC] = trunc_of_tree,
       [OP_ZEXT] = zext_simplify,

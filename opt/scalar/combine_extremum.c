@@ -6,9 +6,14 @@
  *
  * maximumnum gives the constant for NaN, and is one instruction, max.f32, which orders -0 before 0.
  * A select that gives the other zero stays, and one where denormals are flushed before they are
- * compared. So do those of doubles, of which ptxas makes fewer instructions than of max.f64. */
+ * compared. So do those of doubles, of which ptxas makes fewer instructions than of max.f64.
+ *
+ * A select that treats one number apart, for which the other arm gives the same, is that arm:
+ * `x == 0 ? 0 : min(x, 255)`. */
+#include "analysis/effects.h"
 #include "ir/eval.h"
 #include "ir/evalfloat.h"
+#include "ir/evalintrinsic.h"
 #include "ir/intrinsic.h"
 #include "opt/scalar/combine.h"
 
@@ -76,7 +81,7 @@ static bool find_choice(const struct combiner *k, const struct nvm_inst *select,
   return value_kind(b) == VALUE_CONST && value_equal(yes, a) && value_equal(no, b);
 }
 
-struct nvm_value combine_extremum(struct combiner *k, struct nvm_inst_id root) {
+static struct nvm_value extremum(struct combiner *k, struct nvm_inst_id root) {
   const struct nvm_inst *i = function_inst(k->f, root);
   struct choice c;
   struct eval_lane lane;
@@ -92,6 +97,52 @@ struct nvm_value combine_extremum(struct combiner *k, struct nvm_inst_id root) {
   struct nvm_value pair[] = {c.x, c.limit};
   return build_call(k, root, larger ? INTRINSIC_maximumnum : INTRINSIC_minimumnum, 0, i->type, 2,
                     pair);
+}
+
+/* A value of x, and how many operations may still be computed with it. */
+struct substitution {
+  struct nvm_value x, number;
+  uint32_t left;
+};
+
+/* v where x is the number, if that is a constant; VALUE_NULL: not known, or too long to compute. */
+static struct nvm_value substituted(const struct combiner *k, struct nvm_value v,
+                                    struct substitution *s, int depth) {
+  enum { MAX_DEPTH = 4, MAX_OPERANDS = 4 };
+  struct nvm_value operands[MAX_OPERANDS];
+  if (value_equal(v, s->x)) return s->number;
+  if (value_kind(v) == VALUE_CONST) return v;
+  const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &k->f->insts.data[value_index(v)] : NULL;
+  if (!i || depth == MAX_DEPTH || s->left == 0 || i->operand_count > MAX_OPERANDS ||
+      i->operand_count == 0 || i->op == OP_PHI || i->op == OP_FREEZE || !effects_is_pure(k->f, i))
+    return VALUE_NULL;
+  s->left--;
+  uint32_t count = i->operand_count - (i->op == OP_CALL);
+  for (uint32_t n = 0; n < count; n++) {
+    operands[n] = substituted(k, inst_operand(k->f, i, n), s, depth + 1);
+    if (value_is_none(operands[n])) return VALUE_NULL;
+  }
+  return eval_inst(k->f, i, operands);
+}
+
+static struct nvm_value without_exception(const struct combiner *k, struct nvm_inst_id root) {
+  enum { MAX_OPERATIONS = 8 };
+  const struct nvm_inst *i = function_inst(k->f, root);
+  const struct nvm_inst *c = value_inst_of(k->f, inst_operand(k->f, i, 0), OP_ICMP);
+  if (!c || (c->aux != ICMP_EQ && c->aux != ICMP_NE)) return VALUE_NULL;
+  struct substitution s = {inst_operand(k->f, c, 0), inst_operand(k->f, c, 1), MAX_OPERATIONS};
+  uint32_t equal = c->aux == ICMP_EQ ? 1 : 2;
+  struct nvm_value same = inst_operand(k->f, i, equal), other = inst_operand(k->f, i, 3 - equal);
+  nvm_u128 number;
+  if (!const_is_int(k->m, s.number, &number) || !const_is_int(k->m, same, &number) ||
+      value_kind(other) == VALUE_CONST || !value_equal(substituted(k, other, &s, 0), same))
+    return VALUE_NULL;
+  return other;
+}
+
+struct nvm_value combine_select(struct combiner *k, struct nvm_inst_id root) {
+  struct nvm_value v = extremum(k, root);
+  return value_is_none(v) ? without_exception(k, root) : v;
 }
 
 /* Whether the extremum of x and a constant is the constant. No rule: the extremum may have other
