@@ -397,30 +397,34 @@ static bool is_sign_test(const struct walker *w, struct nvm_value v, bool negate
   return r.width && r.least == r.most && r.least == (negated ? 0 : -1);
 }
 
-/* `0 <= x and x < y`, or `x < 0 or x >= y`: the second comparison, which nothing else reads,
- * becomes unsigned and decides alone. y is not negative: a negative x, as unsigned, is above. */
+/* `0 <= x and x < y`, or `x < 0 or x >= y`: whether `test`, the second comparison, decides alone.
+ * It is unsigned, or becomes so where nothing else reads it. y is not negative: a negative x, as
+ * unsigned, is above. */
+static bool decides_alone(struct walker *w, struct nvm_value first, struct nvm_value test,
+                          bool negated) {
+  struct nvm_value x;
+  const struct nvm_inst *c = value_inst_of(w->f, test, OP_ICMP);
+  if (!c || !is_sign_test(w, first, negated, &x)) return false;
+  uint32_t p = c->aux;
+  bool is_left = value_equal(inst_operand(w->f, c, 0), x);
+  struct range r = current_range(w, inst_operand(w->f, c, is_left));
+  if (!is_left) p = predicate_swapped(OP_ICMP, p);
+  bool is_signed = p >= ICMP_SGT,
+       below = p == ICMP_SLT || p == ICMP_SLE || p == ICMP_ULT || p == ICMP_ULE,
+       above = p == ICMP_SGT || p == ICMP_SGE || p == ICMP_UGT || p == ICMP_UGE;
+  if (!value_equal(inst_operand(w->f, c, !is_left), x) || !(negated ? above : below) ||
+      r.width == 0 || range_is_empty(r) || r.least < 0 ||
+      (is_signed && w->f->uses.data[value_index(test)] != 1))
+    return false;
+  if (is_signed) function_inst(w->f, value_inst_id(test))->aux = c->aux + ICMP_UGT - ICMP_SGT;
+  return true;
+}
+
 static void simplify_bounds(struct walker *w, struct nvm_inst_id id) {
-  const struct nvm_inst *i = function_inst(w->f, id);
-  bool negated = i->op == OP_OR;
-  for (uint32_t k = 0; k < 2; k++) {
-    struct nvm_value x, y, test = inst_operand(w->f, i, 1 - k);
-    const struct nvm_inst *c = value_inst_of(w->f, test, OP_ICMP);
-    if (!c || w->f->uses.data[value_index(test)] != 1 ||
-        !is_sign_test(w, inst_operand(w->f, i, k), negated, &x))
-      continue;
-    uint32_t p = c->aux;
-    bool is_left = value_equal(inst_operand(w->f, c, 0), x);
-    y = inst_operand(w->f, c, is_left);
-    if (!is_left) p = predicate_swapped(OP_ICMP, p);
-    bool below = p == ICMP_SLT || p == ICMP_SLE, above = p == ICMP_SGT || p == ICMP_SGE;
-    struct range r = current_range(w, y);
-    if (!value_equal(inst_operand(w->f, c, !is_left), x) || !(negated ? above : below) ||
-        r.width == 0 || range_is_empty(r) || r.least < 0)
-      continue;
-    function_inst(w->f, value_inst_id(test))->aux = c->aux + ICMP_UGT - ICMP_SGT;
-    replace(w, id, test);
-    return;
-  }
+  struct nvm_value a = inst_operand_at(w->f, id, 0), b = inst_operand_at(w->f, id, 1);
+  bool negated = function_inst(w->f, id)->op == OP_OR;
+  if (decides_alone(w, a, b, negated)) replace(w, id, b);
+  else if (decides_alone(w, b, a, negated)) replace(w, id, a);
 }
 
 /* Simplifies an operation on integers of these ranges. */
