@@ -197,9 +197,19 @@ static bool is_name_char(char c) {
          c == '$' || c == '-';
 }
 
+/* The last character of a comment of C's form that begins at c and ends in its line; else NULL. */
+static const char *comment_end(const char *c) {
+  if (c[0] != '/' || c[1] != '*') return NULL;
+  for (c += 2; *c != '\n' && *c != '\0'; c++)
+    if (c[0] == '*' && c[1] == '/') return c + 1;
+  return NULL;
+}
+
 static const char *skip_blanks(const char *c) {
-  for (;; c++) {
-    if (*c == ';') {
+  for (const char *end;; c++) {
+    if ((end = comment_end(c)) != NULL) {
+      c = end;
+    } else if (*c == ';') {
       while (*c != '\n' && *c != '\0') c++;
       if (*c == '\0') return c;
     } else if (!is_space(*c)) {
@@ -211,7 +221,7 @@ static const char *skip_blanks(const char *c) {
 /* Usually at most one blank. */
 static const char *skip_blank(const char *c) {
   if (*c == ' ') c++;
-  return *c > ' ' && *c != ';' ? c : skip_blanks(c);
+  return *c > ' ' && *c != ';' && *c != '/' ? c : skip_blanks(c);
 }
 
 /* Whether `=` follows; if so, joins it to the token. */
@@ -500,7 +510,8 @@ again:
     goto again;
   }
   ";" [^\n\x00]* { goto again; }
-  "/*" ([^*\x00] | "*"+ [^*/\x00])* "*"+ "/" { goto again; } /* LLVM names literals so */
+  /* LLVM 22 and later name literal arguments so; not across lines. */
+  "/*" ([^*\n\x00] | "*"+ [^*/\n\x00])* "*"+ "/" { goto again; }
 
   [=*[\](){}<>|:] {
     value->token.begin = (uint32_t)(start - p->text);

@@ -62,13 +62,11 @@ static struct nvm_value deinterleaved(const struct builder *b, struct nvm_type t
   return whole;
 }
 
-/* The last lanes of the first vector and then those of the second, from `first` on; below 0: so
- * many lanes before the end of the first. */
+/* The last lanes of the first vector, from `first` on, and then those of the second. */
 static struct nvm_value spliced(const struct builder *b, struct nvm_value to, struct nvm_value v,
                                 struct nvm_value after, int64_t first) {
   int64_t count = lanes_of(b->f, value_type(b->f, v));
-  if (first < 0) first += count;
-  if (first < 0 || first >= count) return to;
+  if (first < 0 || first > count) return to;
   uint32_t left = (uint32_t)(count - first);
   to = copy_lanes(b, to, (struct lane_copy){v, (uint32_t)first, 1, 0, 1, left});
   return value_is_none(to)
@@ -85,6 +83,8 @@ bool expand_vector_is_known(uint32_t intrinsic) {
     case INTRINSIC_vector_reverse:
     case INTRINSIC_experimental_vector_reverse:
     case INTRINSIC_vector_splice:
+    case INTRINSIC_vector_splice_left:
+    case INTRINSIC_vector_splice_right:
     case INTRINSIC_experimental_vector_splice:
     case INTRINSIC_vector_interleave2:
     case INTRINSIC_vector_deinterleave2: return true;
@@ -128,6 +128,8 @@ static bool is_well_formed(const struct nvm_function *f, const struct nvm_inst *
              2 * lanes_of(f, type_member(t, i->type, 0)) == lanes_of(f, first) &&
              type_equal(type_scalar(t, type_member(t, i->type, 0)), type_scalar(t, first));
     case INTRINSIC_vector_splice:
+    case INTRINSIC_vector_splice_left:
+    case INTRINSIC_vector_splice_right:
     case INTRINSIC_experimental_vector_splice:
       return arguments == 3 && type_equal(first, second) && type_equal(first, i->type);
     default: return arguments == 1 && type_equal(first, i->type);
@@ -160,7 +162,10 @@ struct nvm_value expand_vector(struct nvm_function *f, struct nvm_inst_id call,
                                  : copy_lanes(&b, none, (struct lane_copy){y, 0, 1, 1, 2, count});
     case INTRINSIC_vector_deinterleave2: return deinterleaved(&b, type, x);
     case INTRINSIC_vector_splice:
-    case INTRINSIC_experimental_vector_splice: return spliced(&b, none, x, y, index);
+    case INTRINSIC_experimental_vector_splice: /* below 0: so many lanes before the end */
+      return spliced(&b, none, x, y, index < 0 ? index + count : index);
+    case INTRINSIC_vector_splice_left: return spliced(&b, none, x, y, index);
+    case INTRINSIC_vector_splice_right: return spliced(&b, none, x, y, (int64_t)count - index);
     default: return reversed(&b, none, x);
   }
 }

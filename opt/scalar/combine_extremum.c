@@ -13,7 +13,6 @@
 #include "analysis/effects.h"
 #include "ir/eval.h"
 #include "ir/evalfloat.h"
-#include "ir/evalintrinsic.h"
 #include "ir/intrinsic.h"
 #include "opt/scalar/combine.h"
 
@@ -114,15 +113,15 @@ static struct nvm_value substituted(const struct combiner *k, struct nvm_value v
   if (value_kind(v) == VALUE_CONST) return v;
   const struct nvm_inst *i = value_kind(v) == VALUE_INST ? &k->f->insts.data[value_index(v)] : NULL;
   if (!i || depth == MAX_DEPTH || s->left == 0 || i->operand_count > MAX_OPERANDS ||
-      i->operand_count == 0 || i->op == OP_PHI || i->op == OP_FREEZE || !effects_is_pure(k->f, i))
-    return VALUE_NULL;
+      i->operand_count == 0 || i->op == OP_PHI || i->op == OP_FREEZE || i->op == OP_CALL ||
+      !effects_is_pure(k->f, i))
+    return VALUE_NULL; /* a call may be poison by a range that is stated of it */
   s->left--;
-  uint32_t count = i->operand_count - (i->op == OP_CALL);
-  for (uint32_t n = 0; n < count; n++) {
+  for (uint32_t n = 0; n < i->operand_count; n++) {
     operands[n] = substituted(k, inst_operand(k->f, i, n), s, depth + 1);
     if (value_is_none(operands[n])) return VALUE_NULL;
   }
-  return eval_inst(k->f, i, operands);
+  return eval_fold(k->m, (enum op)i->op, i->flags, i->aux, i->type, operands, i->operand_count);
 }
 
 static struct nvm_value without_exception(const struct combiner *k, struct nvm_inst_id root) {

@@ -152,6 +152,16 @@ static struct nvm_inst_id find_hoisted(struct numbering *g, uint32_t seen, const
   return found;
 }
 
+/* The survivor of two equal instructions keeps the flags of both, and a range if both state it. */
+static void join(struct nvm_function *f, struct nvm_inst_id survivor, struct nvm_inst_id other) {
+  struct nvm_inst *s = function_inst(f, survivor);
+  const struct nvm_inst *o = function_inst(f, other);
+  s->flags &= o->flags;
+  if (f->attachments.data[survivor.index] != f->attachments.data[other.index] &&
+      inst_range(f, s) != inst_range(f, o))
+    f->attachments.data[survivor.index] = 0;
+}
+
 /* Makes i available: moves an equal instruction, which is linked from `seen`, to a block that
  * dominates both and whose execution implies that one of them is executed. {0}: there is none. An
  * instruction is not moved above a branch both of whose arms compute it: that would save no
@@ -161,7 +171,6 @@ static struct nvm_inst_id hoist(struct numbering *g, uint32_t seen, const struct
   struct nvm_block to = {0};
   struct nvm_inst_id moved = find_hoisted(g, seen, i, &to);
   if (inst_is_none(moved)) return moved;
-  struct nvm_inst *m = function_inst(f, moved);
   bool same_location =
       f->locations.data[moved.index].index == f->locations.data[i - f->insts.data].index;
   inst_unlink(f, moved);
@@ -169,7 +178,7 @@ static struct nvm_inst_id hoist(struct numbering *g, uint32_t seen, const struct
   for (; seen; seen = g->older[seen]) {
     const struct nvm_inst *s = function_inst(f, (struct nvm_inst_id){seen});
     if (seen == moved.index || !dominance_dominates(&g->dominance, to, s->block)) continue;
-    m->flags &= s->flags;
+    join(f, moved, (struct nvm_inst_id){seen});
     same_location &= f->locations.data[seen].index == f->locations.data[moved.index].index;
     rewrite_set(&g->rewrite, (struct nvm_inst_id){seen}, value_of_inst(moved));
   }
@@ -201,7 +210,7 @@ static void visit_pure(struct numbering *g, struct nvm_inst_id id) {
       seen = &g->f->insts.data[g->slots[n]];
     }
     if (!is_available) break;
-    seen->flags &= i->flags;
+    join(g->f, (struct nvm_inst_id){g->slots[n]}, id);
     rewrite_set(&g->rewrite, id, value_make(VALUE_INST, g->slots[n]));
     return;
   }
