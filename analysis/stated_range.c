@@ -1,3 +1,5 @@
+/* Interval of an integer by !range or range(); see stated_range.h. Metadata with several intervals,
+ * and numbers of more than MAX_DIGITS digits, are not understood. */
 #include "analysis/stated_range.h"
 
 #include "ir/function.h"
@@ -14,15 +16,15 @@ static bool set_interval(uint32_t width, uint64_t low, uint64_t end, uint64_t *t
   return true;
 }
 
-/* Reads a number of at most 18 digits at *at and moves it behind. */
+/* Reads a number at *at, and moves *at past it. */
 static bool read_number(struct nvm_text text, size_t *at, uint64_t *number) {
-  enum { MOST_DIGITS = 18 };
+  enum { MAX_DIGITS = 18 };
   bool negative = *at < text.length && text.bytes[*at] == '-';
   size_t begin = *at += negative;
   for (*number = 0; *at < text.length && text.bytes[*at] >= '0' && text.bytes[*at] <= '9'; ++*at)
     *number = *number * 10 + (uint64_t)(text.bytes[*at] - '0');
   if (negative) *number = 0 - *number;
-  return *at > begin && *at - begin <= MOST_DIGITS;
+  return *at > begin && *at - begin <= MAX_DIGITS;
 }
 
 /* Reads the text of an attribute, `i32 0, 192`. */

@@ -1,5 +1,5 @@
-/* expand-masked: masked vector accesses become accesses of single lanes under conditions; moves of
- * lanes become single ones.
+/* expand-masked: masked vector accesses become accesses of single lanes under conditions; other
+ * intrinsics of vectors become extracts and inserts of lanes.
  *
  * Purpose:   loop vectorizers of other compilers write llvm.masked.load, .store, .gather and
  *            .scatter, and llvm.get.active.lane.mask for their masks; PTX has no masked access of

@@ -10,11 +10,11 @@ static uint32_t lanes_of(const struct nvm_function *f, struct nvm_type type) {
   return type_is_vector(t, type) ? (uint32_t)type_info(t, type)->count : 0;
 }
 
-/* Copies `count` lanes of `from`, every `step`-th one from `first` on, to lanes of `to` that begin
- * at `at` and are `apart`. Lanes beyond the end of either are left as they are. */
+/* Copies `count` lanes of `from`, every `step`-th one from `first` on, to every `stride`-th lane of
+ * `to` from `at` on. Lanes beyond the end of either are left as they are. */
 struct lane_copy {
   struct nvm_value from;
-  uint32_t first, step, at, apart, count;
+  uint32_t first, step, at, stride, count;
 };
 
 static struct nvm_value copy_lanes(const struct builder *b, struct nvm_value to,
@@ -22,7 +22,7 @@ static struct nvm_value copy_lanes(const struct builder *b, struct nvm_value to,
   uint32_t from_count = lanes_of(b->f, value_type(b->f, c.from)),
            to_count = lanes_of(b->f, value_type(b->f, to));
   for (uint32_t k = 0; k < c.count && !value_is_none(to); k++) {
-    uint64_t source = c.first + (uint64_t)k * c.step, target = c.at + (uint64_t)k * c.apart;
+    uint64_t source = c.first + (uint64_t)k * c.step, target = c.at + (uint64_t)k * c.stride;
     if (source >= from_count || target >= to_count) break;
     to = builder_insert_lane(b, to, builder_extract_lane(b, c.from, (uint32_t)source),
                              (uint32_t)target);

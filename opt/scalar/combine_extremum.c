@@ -8,8 +8,8 @@
  * A select that gives the other zero stays, and one where denormals are flushed before they are
  * compared. So do those of doubles, of which ptxas makes fewer instructions than of max.f64.
  *
- * A select that treats one number apart, for which the other arm gives the same, is that arm:
- * `x == 0 ? 0 : min(x, 255)`. */
+ * A select on x == C whose other arm has the same value where x is C is that arm:
+ * `x == 0 ? 0 : x & 255`. */
 #include "analysis/effects.h"
 #include "ir/eval.h"
 #include "ir/evalfloat.h"
@@ -124,7 +124,7 @@ static struct nvm_value substituted(const struct combiner *k, struct nvm_value v
   return eval_fold(k->m, (enum op)i->op, i->flags, i->aux, i->type, operands, i->operand_count);
 }
 
-static struct nvm_value without_exception(const struct combiner *k, struct nvm_inst_id root) {
+static struct nvm_value other_arm(const struct combiner *k, struct nvm_inst_id root) {
   enum { MAX_OPERATIONS = 8 };
   const struct nvm_inst *i = function_inst(k->f, root);
   const struct nvm_inst *c = value_inst_of(k->f, inst_operand(k->f, i, 0), OP_ICMP);
@@ -141,7 +141,7 @@ static struct nvm_value without_exception(const struct combiner *k, struct nvm_i
 
 struct nvm_value combine_select(struct combiner *k, struct nvm_inst_id root) {
   struct nvm_value v = extremum(k, root);
-  return value_is_none(v) ? without_exception(k, root) : v;
+  return value_is_none(v) ? other_arm(k, root) : v;
 }
 
 /* Whether the extremum of x and a constant is the constant. No rule: the extremum may have other
