@@ -143,7 +143,7 @@ static bool describe(struct access *a, uint32_t intrinsic) {
   a->lane = type_scalar(&m->types, type);
   a->bytes = layout_store_size(&m->layout, &m->types, a->lane);
   a->count = type_is_vector(&m->types, type) ? type_info(&m->types, type)->count : 0;
-  if (a->count == 0 ||
+  if (a->count == 0 || a->count > EXPAND_MAX_LANES ||
       !type_equal(value_type(a->f, a->mask), type_vector(&m->types, TYPE_I1, a->count)) ||
       !type_equal(function_inst(a->f, a->call)->type, a->stores ? TYPE_VOID : type) ||
       !are_pointers(a))
@@ -163,7 +163,8 @@ static bool expand_call(struct nvm_function *f, struct nvm_inst_id call, struct 
   struct nvm_type type = function_inst(f, call)->type;
   if (intrinsic == INTRINSIC_get_active_lane_mask) {
     if (!type_is_vector(&f->module->types, type) ||
-        !type_equal(type_scalar(&f->module->types, type), TYPE_I1))
+        !type_equal(type_scalar(&f->module->types, type), TYPE_I1) ||
+        type_info(&f->module->types, type)->count > EXPAND_MAX_LANES)
       return true;
     a.count = type_info(&f->module->types, type)->count;
     a.value = active_lanes(&a, type);

@@ -4,6 +4,8 @@
 
 #include "ir/module.h"
 
+/* Of the vectors that are expanded: a vector of constants is made anew for each lane. */
+enum { EXPAND_MAX_LANES = 256 };
 /* Whether expand_vector() knows the intrinsic. */
 bool expand_vector_is_known(uint32_t intrinsic);
 /* The value of a call that moves lanes, computed before it; VALUE_NULL: it cannot be expanded, or

@@ -38,12 +38,12 @@ static struct nvm_value reversed(const struct builder *b, struct nvm_value to, s
 }
 
 /* 0, 1, 2 …; a number that the type does not have is poison, for which any will do. */
-static struct nvm_value stepped(const struct builder *b, struct nvm_type type) {
-  struct nvm_value v = const_zero(b->f->module, type);
-  for (uint32_t k = 0; k < lanes_of(b->f, type) && !value_is_none(v); k++)
-    v = builder_insert_lane(b, v,
-                            const_int(b->f->module, type_scalar(&b->f->module->types, type), k), k);
-  return v;
+static struct nvm_value stepped(struct nvm_module *m, struct nvm_type type) {
+  uint32_t count = (uint32_t)type_info(&m->types, type)->count;
+  struct nvm_value *lanes = arena_alloc(&m->arena, count * sizeof *lanes);
+  for (uint32_t k = 0; lanes && k < count; k++)
+    lanes[k] = const_int(m, type_scalar(&m->types, type), k);
+  return lanes ? const_aggregate(m, type, lanes, count) : VALUE_NULL;
 }
 
 /* The even lanes and the odd ones, as members of a structure. */
@@ -92,7 +92,7 @@ bool expand_vector_is_known(uint32_t intrinsic) {
   }
 }
 
-/* Whether each operand and the result are of the types that the intrinsic has. */
+/* Whether each operand and the result are of the types that the intrinsic has, and short. */
 static bool is_well_formed(const struct nvm_function *f, const struct nvm_inst *i,
                            uint32_t intrinsic, int64_t *index) {
   const struct type_table *t = &f->module->types;
@@ -101,7 +101,11 @@ static bool is_well_formed(const struct nvm_function *f, const struct nvm_inst *
                   second = arguments > 1 ? value_type(f, inst_operand(f, i, 1)) : first;
   nvm_u128 bits;
   uint32_t at = intrinsic == INTRINSIC_vector_extract ? 1 : 2;
-  if (lanes_of(f, first) == 0) return false;
+  bool is_step =
+      intrinsic == INTRINSIC_stepvector || intrinsic == INTRINSIC_experimental_stepvector;
+  if (lanes_of(f, first) == 0 || (!is_step && (lanes_of(f, first) > EXPAND_MAX_LANES ||
+                                               lanes_of(f, i->type) > EXPAND_MAX_LANES)))
+    return false;
   if (arguments > at) {
     if (arguments != at + 1 || !const_is_int(f->module, inst_operand(f, i, at), &bits))
       return false;
@@ -151,7 +155,7 @@ struct nvm_value expand_vector(struct nvm_function *f, struct nvm_inst_id call,
            at = index < UINT16_MAX ? (uint32_t)index : UINT16_MAX;
   switch (intrinsic) {
     case INTRINSIC_stepvector:
-    case INTRINSIC_experimental_stepvector: return stepped(&b, type);
+    case INTRINSIC_experimental_stepvector: return stepped(f->module, type);
     case INTRINSIC_vector_insert:
       return copy_lanes(&b, x, (struct lane_copy){y, 0, 1, at, 1, lanes_of(f, value_type(f, y))});
     case INTRINSIC_vector_extract:
