@@ -361,7 +361,7 @@ static bool is_defined(const struct nvm_function *f, struct nvm_value v, uint32_
     case OP_FREEZE: return true;
     case OP_CALL: {
       uint32_t id = call_intrinsic(f, i);
-      return id && i->operand_count == 1 &&
+      return id && i->operand_count == 1 && !stated_range_poisons(f, i) &&
              !(intrinsic_table[id].flags & (INTRIN_READS | INTRIN_WRITES));
     }
     case OP_ICMP:

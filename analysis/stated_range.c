@@ -53,6 +53,21 @@ static bool read_metadata(const struct nvm_function *f, const struct nvm_inst *i
          set_interval(width, (uint64_t)begin, (uint64_t)end, low, high);
 }
 
+/* Of the call, and of the function that it names. */
+struct result_attributes {
+  struct nvm_attrset sets[2];
+  uint32_t count;
+};
+
+static struct result_attributes attributes_of_result(const struct nvm_function *f,
+                                                     const struct nvm_inst *call) {
+  const struct attr_table_data *a = &f->module->attributes;
+  const struct nvm_function *g = call_function(f, call);
+  struct result_attributes r = {{attrlist_info(a, call_site_of(f, call)->attributes)->result}, 1};
+  if (g) r.sets[r.count++] = attrlist_info(a, g->attributes)->result;
+  return r;
+}
+
 bool stated_range(const struct nvm_function *f, struct nvm_value v, uint64_t *low, uint64_t *high) {
   const struct nvm_module *m = f->module;
   const struct attr_table_data *a = &m->attributes;
@@ -66,10 +81,19 @@ bool stated_range(const struct nvm_function *f, struct nvm_value v, uint64_t *lo
   if (i->op != OP_LOAD && i->op != OP_CALL) return false;
   if (read_metadata(f, i, type->width, low, high)) return true;
   if (i->op != OP_CALL) return false;
-  const struct nvm_function *g = call_function(f, i);
-  struct nvm_attrlist lists[2] = {call_site_of(f, i)->attributes};
-  if (g) lists[1] = g->attributes;
-  for (int k = 0; k < 1 + (g != NULL); k++)
-    if (read_interval(m, attrlist_info(a, lists[k])->result, type->width, low, high)) return true;
+  struct result_attributes r = attributes_of_result(f, i);
+  for (uint32_t k = 0; k < r.count; k++)
+    if (read_interval(m, r.sets[k], type->width, low, high)) return true;
   return false;
+}
+
+bool stated_range_poisons(const struct nvm_function *f, const struct nvm_inst *call) {
+  const struct attr_table_data *a = &f->module->attributes;
+  struct result_attributes r = attributes_of_result(f, call);
+  bool ranges = inst_range(f, call) != NULL, is_defined = false;
+  for (uint32_t k = 0; k < r.count; k++) {
+    ranges |= attrset_has(a, r.sets[k], ATTR_RANGE);
+    is_defined |= attrset_has(a, r.sets[k], ATTR_NOUNDEF);
+  }
+  return ranges && !is_defined;
 }
