@@ -71,14 +71,13 @@ static struct result_attributes attributes_of_result(const struct nvm_function *
 bool stated_range(const struct nvm_function *f, struct nvm_value v, uint64_t *low, uint64_t *high) {
   const struct nvm_module *m = f->module;
   const struct attr_table_data *a = &m->attributes;
+  const struct nvm_inst *i = value_inst(f, v);
+  if (i ? i->op != OP_LOAD && i->op != OP_CALL : value_kind(v) != VALUE_ARG) return false;
   const struct type_info *type = type_info(&m->types, value_type(f, v));
   if (type->kind != TY_INT || type->width > 64) return false;
-  if (value_kind(v) == VALUE_ARG)
+  if (!i)
     return read_interval(m, attrlist_parameter(a, f->attributes, value_index(v)), type->width, low,
                          high);
-  if (value_kind(v) != VALUE_INST) return false;
-  const struct nvm_inst *i = function_inst(f, (struct nvm_inst_id){value_index(v)});
-  if (i->op != OP_LOAD && i->op != OP_CALL) return false;
   if (read_metadata(f, i, type->width, low, high)) return true;
   if (i->op != OP_CALL) return false;
   struct result_attributes r = attributes_of_result(f, i);

@@ -80,8 +80,8 @@ struct nvm_value combine_float_to_int(struct combiner *k, struct nvm_inst_id roo
 struct nvm_value combine_addrspacecast(struct combiner *k, struct nvm_inst_id root);
 /* Whether a generic pointer is in the space `asked`; VALUE_NULL: not known. */
 struct nvm_value combine_isspacep(struct combiner *k, const struct nvm_inst *i, uint32_t asked);
-/* The larger or smaller one of a float and a constant; a select of
- * which one arm suffices (combine_extremum.c). */
+/* The larger or smaller one of a float and a constant, or the arm that is right for both
+ * (combine_extremum.c). */
 struct nvm_value combine_select(struct combiner *k, struct nvm_inst_id root);
 /* Whether the extremum of an integer and a constant is the constant. */
 struct nvm_value combine_is_limit(struct combiner *k, struct nvm_inst_id root);
