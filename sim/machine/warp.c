@@ -260,7 +260,7 @@ static bool check_callee(struct warp *w, const struct func *f, const struct call
 static void enter_function(struct warp *w, struct split *s, const struct func *f,
                            const struct call_info *c, uint32_t mask) {
   if (!check_callee(w, f, c, lane_first(mask))) return;
-  if (f->native && f->ptx->is_declaration) {
+  if (f->native) {
     native_call(w, f->native, c, mask);
     s->pc++;
     return;

@@ -60,12 +60,13 @@ static bool add_function(struct sim *s, const struct ptx_function *f) {
   if (known && known->window == WINDOW_CODE) { /* declared before */
     struct func *func = s->funcs.data[known->address / 16];
     if (func->ptx->is_declaration) func->ptx = f;
+    if (!func->ptx->is_declaration) func->native = NULL; /* a program may have a malloc of its own */
     return true;
   }
   struct func *func = arena_alloc(&s->arena, sizeof *func);
   if (!func) return false;
   *func = (struct func){.front = &front, .ptx = f, .name = f->name};
-  func->native = native_find(symbol_text(s, f->name));
+  if (f->is_declaration) func->native = native_find(symbol_text(s, f->name));
   return symbol_add_function(s, func);
 }
 
