@@ -166,7 +166,7 @@ COMPAT_OBJECTS := $(COMPAT_SOURCES:%.c=$B/obj/%.o)
 
 # ---- What one can ask for -----------------------------------------------------------------------
 
-.PHONY: all release lines help setup demo check check-gpu check-peers check-programs check-random check-kernels check-effects prove bench bench-compile passes-page lint format install uninstall clean \
+.PHONY: all release lines help setup demo check check-gpu check-peers check-programs check-random check-c-tests check-kernels check-effects prove bench bench-compile passes-page lint format install uninstall clean \
   fuzz unit generated update-golden docs
 all: $(if $(DRIVER_SOURCES),$B/nvmini) $B/libnvmini.a $B/libnvmini.so $B/compat/libnvvm.so.4
 
@@ -188,6 +188,7 @@ help:
 	@echo 'make prove-passes   validate passes on generated functions with Z3; ARGS="--count 1000 --seed 1"'
 	@echo 'make check-programs whole CUDA programs in the simulator; SOURCES=folder of public suites'
 	@echo 'make check-random   random programs of Csmith, YARPGen and llvm-stress, executed; COUNT=200 SEED=1'
+	@echo 'make check-c-tests  test programs in C, executed by one thread; SOURCES=folder of public suites'
 	@echo 'make check-kernels  every kernel of real modules, levels compared bit by bit; MODULES=folder of .ll files'
 	@echo 'make check-effects  stores, barriers, atomics that clang keeps and we lose; MODULES=folder of .ll files'
 	@echo 'make bench          speed and memory beside llvm-as and llc; MODULES=folder of .ll files'
@@ -483,6 +484,10 @@ check-programs: all $B/libinternal.a
 check-random: all
 	@$(PYTHON) runtime-tests/peers/check_random.py --csmith $(or $(COUNT),200) --yarpgen $(or $(COUNT),200) --stress $(or $(COUNT),200) \
 	  --seed $(or $(filter-out 0,$(SEED)),1) $(RANDOM_ARGUMENTS)
+
+# Tests in C of GCC, LLVM and others.
+check-c-tests: all
+	@$(PYTHON) runtime-tests/peers/check_c_tests.py $(or $(SOURCES),$(error SOURCES=FOLDER of tests in C)) $(C_TESTS_ARGUMENTS)
 
 # Real modules, as runtime-tests/peers/README.md says how to make them.
 check-kernels: all $B/libinternal.a
