@@ -19,8 +19,9 @@
  * Preserves: control flow, LCSSA form.
  * Cost:      linear; at most MAX_POINTERS groups per loop, which also bounds the registers (two
  *            each).
- * Omits:     single conditional accesses and sums; exit tests.
+ * Omits:     single conditional accesses and sums; exit tests; pointers of outer loops.
  * Tests:     check/opt/lsr-*. */
+#include "analysis/divergence.h"
 #include "analysis/scev.h"
 #include "ir/build.h"
 #include "ir/evalint.h"
@@ -31,6 +32,7 @@
 
 enum { MAX_POINTERS = 12, MAX_COPIED = 24, MAX_OFFSET = 1 << 20, MIN_CONDITIONAL = 2 };
 enum { MAX_RELATIVES = 2 }; /* pointers that are a stride apart */
+enum { MIN_ARRAYS = 3, MIN_BODY = 32, MAX_BASE_DEPTH = 8 };
 enum { MAX_SUMS = 4, MIN_SAVED = 2, MIN_HOISTED = 3 };
 
 struct group {
@@ -272,6 +274,41 @@ static void make_pointer(struct reducer *r, struct group *g) {
   r->changed = true;
 }
 
+static bool is_innermost(const struct reducer *r) { return r->loop->end == r->n + 1; }
+
+/* Whether the loop has at least MIN_BODY instructions. */
+static bool has_large_body(const struct reducer *r) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < r->loop->block_count && count < MIN_BODY; k++)
+    FOR_EACH_INST (r->f, r->nest.loops.blocks[r->loop->first_block + k], i) count++;
+  return count >= MIN_BODY;
+}
+
+/* Whether the groups access uniform arrays at the same index, but for a constant. */
+static bool share_index(const struct reducer *r, const struct group *a, const struct group *b) {
+  struct scev x = without_constant(a->form), y = without_constant(b->form);
+  y.base = x.base;
+  return scev_equal(x, y) &&
+         divergence_is_absent(r->f, &r->nest.loops, r->loop->header, b->form.base, MAX_BASE_DEPTH);
+}
+
+/* Whether the group belongs to at least MIN_ARRAYS that share an index. */
+static bool is_one_of_many(const struct reducer *r, const struct group *g) {
+  uint32_t count = 0;
+  if (!share_index(r, g, g)) return false;
+  for (uint32_t k = 0; k < r->group_count; k++) count += share_index(r, g, &r->groups[k]);
+  return count >= MIN_ARRAYS;
+}
+
+static void make_pointers(struct reducer *r) {
+  bool is_large = r->group_count >= MIN_ARRAYS && has_large_body(r);
+  bool is_shared[MAX_POINTERS] = {false};
+  for (uint32_t g = 0; is_large && g < r->group_count; g++)
+    is_shared[g] = is_one_of_many(r, &r->groups[g]);
+  for (uint32_t g = 0; g < r->group_count; g++)
+    if (!is_shared[g]) make_pointer(r, &r->groups[g]);
+}
+
 static void use_pointers(struct reducer *r) {
   struct nvm_function *f = r->f;
   for (uint32_t k = 0; k < r->accesses.count; k++) {
@@ -490,9 +527,11 @@ enum nvm_status lsr_run(struct nvm_function *f, struct pass_env *env, bool *chan
   for (r.n = r.nest.loops.count; r.n >= 1; r.n--) {
     r.loop = &r.nest.loops.data[r.n];
     if (block_is_none(r.loop->preheader) || block_is_none(r.loop->latch)) continue;
-    if (!collect(&r)) return NVM_OUT_OF_MEMORY;
-    for (uint32_t g = 0; g < r.group_count; g++) make_pointer(&r, &r.groups[g]);
-    use_pointers(&r);
+    if (is_innermost(&r)) {
+      if (!collect(&r)) return NVM_OUT_OF_MEMORY;
+      make_pointers(&r);
+      use_pointers(&r);
+    }
     reduce_sums(&r);
   }
   if (!hoist_starts(&r)) return NVM_OUT_OF_MEMORY;
