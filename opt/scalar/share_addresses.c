@@ -13,7 +13,8 @@
  *            because they are not poison. A constant within a new address, or in its index, is
  *            added last.
  *            An address that is a constant away from one in a branch beside it is computed above
- *            both, where its base and index are known.
+ *            both, where its base and index are known, unless they are the two arms of a branch:
+ *            no path would become shorter, and the address would occupy registers above them.
  * Requires:  nothing; lsr comes first.
  * Preserves: the control flow.
  * Cost:      linear in accesses (hashing); each looks at MAX_TRIED addresses.
@@ -184,6 +185,13 @@ static struct nvm_block common_dominator(const struct sharer *s, struct nvm_bloc
   return a;
 }
 
+/* Whether b is in an arm of the branch at the end of `above`, which no other edge enters. */
+static bool is_in_arm(const struct sharer *s, struct nvm_block b, struct nvm_block above) {
+  while (b.index != above.index && s->dominance.immediate[b.index].index != above.index)
+    b = s->dominance.immediate[b.index];
+  return b.index != above.index && dominance_predecessor_count(&s->dominance, b) == 1;
+}
+
 /* An address near `now` in a branch beside it, once its root is computed above both, in no other
  * loop; NULL if there is none. */
 static const struct address *raise_sibling(struct sharer *s, const struct address *now,
@@ -195,8 +203,10 @@ static const struct address *raise_sibling(struct sharer *s, const struct addres
         !type_equal(value_type(s->f, a->root), value_type(s->f, now->root)))
       continue;
     struct nvm_block above = common_dominator(s, a->block, now->block);
-    if (loop_of(s, above) != loop_of(s, now->block) || !is_near(offset_from(a, now)) ||
-        !may_rise(s, a->root, above, 0) || !holds_for(s->f, a->root, now->root, 0))
+    bool exclude_each_other = is_in_arm(s, a->block, above) && is_in_arm(s, now->block, above);
+    if (exclude_each_other || loop_of(s, above) != loop_of(s, now->block) ||
+        !is_near(offset_from(a, now)) || !may_rise(s, a->root, above, 0) ||
+        !holds_for(s->f, a->root, now->root, 0))
       continue;
     if (!value_equal(a->root, now->root)) raise(s, a->root, above);
     a->block = above;
