@@ -5,8 +5,9 @@
  * Algorithm: visits blocks in reverse preorder of the dominator tree, instructions last to first,
  *            and moves each to the nearest block that dominates all uses (of a phi: the end of the
  *            edge) and is in no loop that the instruction is not in. If this would keep more
- *            registers alive than it saves, only to blocks whose execution a branch decides. A load
- *            moves only there, past nothing that may write or synchronize.
+ *            registers alive than it saves, only to blocks whose execution a branch decides, and
+ *            past an early exit only if its value does not differ between threads. A load moves
+ *            only to such blocks, past nothing that may write or synchronize.
  *            The step of a counter moves below the last read of the counter in its block, so that
  *            both can have one register:
  *              next = i - 1; c = i > 0; i = next   →   c = i > 0; i = i - 1
@@ -14,7 +15,8 @@
  * Preserves: the control flow.
  * Cost:      linear in uses times MAX_STEPS up the dominator tree.
  * Omits:     loads past joins; convergent instructions and those with effects.
- * Tests:     check/opt/sink.nvir. */
+ * Tests:     check/opt/sink*.nvir. */
+#include "analysis/divergence.h"
 #include "analysis/loops.h"
 #include "analysis/pressure.h"
 #include "analysis/effects.h"
@@ -85,6 +87,38 @@ static bool is_decided(const struct sinker *s, struct nvm_block b) {
          loops_contains(&s->loops, s->loops.innermost[above.index], b);
 }
 
+static bool only_returns(const struct nvm_function *f, struct nvm_block b) {
+  FOR_EACH_INST (f, b, i) {
+    const struct nvm_inst *inst = function_inst(f, i);
+    if (inst->op != OP_RET && !effects_is_debug(f, inst)) return false;
+  }
+  return true;
+}
+
+/* Whether b is the rest of the kernel after an early exit, as that of threads beyond the last
+ * element: most threads execute b, unless an equality selects one of them. */
+static bool is_after_exit(const struct sinker *s, struct nvm_block b) {
+  struct nvm_block above = dominance_first_predecessor(&s->dominance, b);
+  const struct nvm_inst *branch = function_inst(s->f, function_block(s->f, above)->last);
+  const struct nvm_inst *test = value_inst_of(s->f, inst_operand(s->f, branch, 0), OP_ICMP);
+  bool selects_one = test && (test->aux == ICMP_EQ || test->aux == ICMP_NE);
+  if (selects_one || !function_is_kernel(s->f)) return false;
+  for (uint32_t k = 0; k < block_successor_count(s->f, above); k++) {
+    struct nvm_block other = block_successor(s->f, above, k);
+    if (other.index != b.index && only_returns(s->f, other)) return true;
+  }
+  return false;
+}
+
+/* Whether i may move to b although its operands need more registers until there. Past an early
+ * exit only if it is a load, or is not divergent and thus may be in uniform registers. */
+static bool saves_time(const struct sinker *s, struct nvm_inst_id id, struct nvm_block b) {
+  enum { MAX_DEPTH = 4 };
+  if (!is_decided(s, b)) return false;
+  return function_inst(s->f, id)->op == OP_LOAD || !is_after_exit(s, b) ||
+         !divergence_is_evident(s->f, value_of_inst(id), MAX_DEPTH);
+}
+
 /* The block to sink i to; its own block if there is none. */
 static struct nvm_block find_place(const struct sinker *s, struct nvm_inst_id i) {
   const struct nvm_function *f = s->f;
@@ -101,7 +135,7 @@ static struct nvm_block find_place(const struct sinker *s, struct nvm_inst_id i)
   for (; to.index != from.index && !block_is_none(to); to = s->dominance.immediate[to.index]) {
     uint32_t loop = s->loops.innermost[to.index];
     if (loop != s->loops.innermost[from.index] && !loops_contains(&s->loops, loop, from)) continue;
-    if (!costly || is_decided(s, to)) return to;
+    if (!costly || saves_time(s, i, to)) return to;
   }
   return from;
 }
