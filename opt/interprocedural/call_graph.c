@@ -2,7 +2,10 @@
  * in the order callees first. */
 #include "opt/interprocedural/call_graph.h"
 
+#include <string.h>
+
 #include "ir/intrinsic.h"
+#include "ir/module_flags.h"
 #include "analysis/callers.h"
 #include "analysis/effects.h"
 
@@ -118,11 +121,26 @@ uint32_t call_graph_uses(const struct call_graph *g, uint32_t n) {
   return c->uses > c->copied_uses ? c->uses : c->copied_uses;
 }
 
+bool call_graph_is_noinline(const struct nvm_function *f) {
+  static const char *const prefixes[] = {"__kmpc", "_ZN4ompx", "omp_"};
+  struct module_flag flag;
+  uint32_t at;
+  if (!function_attribute(f, ATTR_NOINLINE)) return false;
+  struct nvm_text name = module_text(f->module, f->symbol.name);
+  bool runtime = false;
+  for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++) {
+    size_t length = strlen(prefixes[k]);
+    runtime |= name.length >= length && memcmp(name.bytes, prefixes[k], length) == 0;
+  }
+  return !runtime ||
+         !module_flag_find(f->module, (struct nvm_text){"openmp-device", 13}, &flag, &at);
+}
+
 bool call_graph_is_passed_on(const struct call_graph *g, uint32_t n) {
   const struct call_node *c = &g->nodes[n];
   const struct nvm_function *f = g->m->functions.data[n];
   return call_graph_uses(g, n) == 1 && !c->kept && c->copyable && !c->recursive &&
-         !function_attribute(f, ATTR_NOINLINE) && !function_attribute(f, ATTR_OPTNONE);
+         !call_graph_is_noinline(f) && !function_attribute(f, ATTR_OPTNONE);
 }
 
 struct visit {

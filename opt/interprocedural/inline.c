@@ -17,7 +17,7 @@
  *            only the call keeps it in memory. Not: noinline, optnone, recursive functions, those
  *            that the linker may replace, variadic ones, kernels, dynamic allocas, musttail,
  *            noduplicate calls, operand bundles, different denormal modes, calls with another
- *            function type than the callee's.
+ *            function type than the callee's, integers passed as pointers apart.
  * Rules:     allocas move to the caller's entry block; lifetime.start marks the former position of
  *            arrays and structures. A byval argument is copied. `tail` is dropped. Inlined
  *            instructions keep their location, inlinedAt the call; those of functions without a
@@ -156,6 +156,34 @@ static bool is_only_use(const struct inliner *l, uint32_t callee) {
   return call_graph_uses(l->graph, callee) == 1 && !l->graph->nodes[callee].kept;
 }
 
+/* The cast of an argument of type `from` to a parameter of type `to`: a pointer passed as an
+ * integer of its width, or the reverse. OP_COUNT: there is none. */
+static enum op argument_cast(const struct nvm_module *m, struct nvm_type from, struct nvm_type to) {
+  bool from_pointer = type_is_ptr(&m->types, from), to_pointer = type_is_ptr(&m->types, to);
+  bool is_integer = type_info(&m->types, from_pointer ? to : from)->kind == TY_INT;
+  if (from_pointer == to_pointer || !is_integer ||
+      layout_bits(&m->layout, &m->types, from) != layout_bits(&m->layout, &m->types, to))
+    return OP_COUNT;
+  return from_pointer ? OP_PTRTOINT : OP_INTTOPTR;
+}
+
+/* Whether the call has the function type of g, but for integers passed as pointers: OpenMP's device
+ * runtime calls outlined functions so. */
+static bool types_agree(const struct nvm_function *f, const struct nvm_inst *i,
+                        const struct nvm_function *g) {
+  struct nvm_type type = call_site_of(f, i)->function_type;
+  uint32_t count = function_arg_count(g);
+  if (type_equal(type, g->type)) return true;
+  if (type_info(&f->module->types, type)->flags & TYPE_VARIADIC || call_arg_count(f, i) != count ||
+      !type_equal(i->type, function_result_type(g)))
+    return false;
+  for (uint32_t k = 0; k < count; k++) {
+    struct nvm_type from = value_type(f, inst_operand(f, i, k)), to = function_arg_type(g, k);
+    if (!type_equal(from, to) && argument_cast(f->module, from, to) == OP_COUNT) return false;
+  }
+  return true;
+}
+
 /* The reason not to inline whatever the cost; NULL: none. */
 static const char *reason_to_refuse(const struct inliner *l, const struct nvm_inst *i,
                                     uint32_t callee) {
@@ -167,12 +195,11 @@ static const char *reason_to_refuse(const struct inliner *l, const struct nvm_in
   if (c->recursive || g == l->f)
     return "it is recursive"; /* or became so when a called pointer became known */
   if (call_site_of(l->f, i)->bundle_count) return "the call has operand bundles";
-  if (!type_equal(call_site_of(l->f, i)->function_type, g->type))
-    return "the call's function type differs";
+  if (!types_agree(l->f, i, g)) return "the call's function type differs";
   if ((i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL) return "the call is musttail";
   if (!same_denormals(l->f, g)) return "its denormal mode differs from the caller's";
   if (l->f->insts.count >= MAX_INSTRUCTIONS) return "the caller is too large";
-  if (call_attribute(l->f, i, ATTR_NOINLINE) || (function_attribute(g, ATTR_NOINLINE) && !always))
+  if (call_attribute(l->f, i, ATTR_NOINLINE) || (call_graph_is_noinline(g) && !always))
     return "it is marked noinline";
   if (function_attribute(g, ATTR_OPTNONE) || (function_attribute(l->f, ATTR_OPTNONE) && !always))
     return "of attribute optnone";
@@ -469,6 +496,9 @@ static struct nvm_value *bind_arguments(struct inliner *l, struct nvm_inst_id ca
   struct nvm_value *arguments = arena_alloc(l->env->arena, (count + 1) * sizeof *arguments);
   for (uint32_t k = 0; arguments && k < count; k++) {
     struct nvm_value v = inst_operand(l->f, function_inst(l->f, call), k);
+    struct nvm_type from = value_type(l->f, v), to = function_arg_type(g, k);
+    struct builder at = builder_located(builder_before(l->f, call), call);
+    if (!type_equal(from, to)) v = builder_unary(&at, argument_cast(l->m, from, to), to, v);
     const struct nvm_attr *byval = function_parameter_attribute(g, k, ATTR_BYVAL);
     uint32_t align = attr_align_bytes(function_parameter_attribute(g, k, ATTR_ALIGN));
     bool copied = byval && byval->type.index && !function_attribute(g, ATTR_READONLY) &&
