@@ -10,6 +10,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "opt/interprocedural/call_graph.h"
+#include "opt/interprocedural/shared_fields.h"
 #include "opt/cfg/cfg.h"
 #include "opt/fingerprint.h"
 #include "opt/passes.h"
@@ -81,8 +82,9 @@ struct manager {
   uint32_t function_count;              /* before the first pass: passes only add declarations */
   const struct nvm_function *unchanged; /* by the last pass, after which it was checked; or NULL */
   struct fingerprint last;              /* of that function */
-  bool packs;       /* the passes of the running group are the last, and may leave packed bodies */
-  uint64_t at_rest; /* bytes of kernels that these passes have completed */
+  bool packs; /* the passes of the running group are the last, and may leave packed bodies */
+  bool leader_changed; /* the last module pass without `+`, if no other pass without it followed */
+  uint64_t at_rest;    /* bytes of kernels that these passes have completed */
 };
 _Static_assert(PASS_COUNT <= 64, "a bit per pass");
 
@@ -246,7 +248,7 @@ static bool pack_finished_kernel(struct manager *g, struct nvm_function *f) {
 static enum nvm_status run_on_function(struct manager *g, const struct pass_step *steps,
                                        uint32_t count, uint32_t n) {
   struct nvm_function *f = g->env.module->functions.data[n];
-  bool any = false, leader_changed = true;
+  bool any = false, leader_changed = g->leader_changed;
   if (function_is_declaration(f)) return NVM_OK;
   g->env.number = n;
   flow_invalidate(&g->flow);
@@ -306,9 +308,12 @@ static enum nvm_status run_group(struct manager *g, const struct pass_step *step
   return s;
 }
 
-static enum nvm_status run_on_module(struct manager *g, enum pass_id p) {
+static enum nvm_status run_on_module(struct manager *g, const struct pass_step *step) {
   bool changed = false;
-  enum nvm_status s = run_one(g, p, NULL, &changed);
+  if (step->conditional && !g->leader_changed) return NVM_OK;
+  g->env.parameters = step->parameters;
+  enum nvm_status s = run_one(g, (enum pass_id)step->pass, NULL, &changed);
+  if (!step->conditional) g->leader_changed = changed;
   if (changed) memset(g->settled, 0, g->function_count * sizeof *g->settled);
   return s;
 }
@@ -337,14 +342,28 @@ static enum nvm_status check_pass_name(struct diag_sink *sink, struct nvm_text n
   return refuse_pass(sink, name);
 }
 
+/* Leaves out shared-state, with the conditional steps after it, if it finds nothing in the module:
+ * it would split the function passes around it into two groups, and a function would be inlined
+ * before it has run those of the second. */
+static void drop_shared_state(const struct nvm_module *m, struct pipeline *p) {
+  uint32_t kept = 0;
+  bool dropping = false;
+  if (shared_fields_wanted(m)) return;
+  for (uint32_t k = 0; k < p->count; k++) {
+    dropping = p->steps[k].conditional ? dropping : p->steps[k].pass == PASS_SHARED_STATE;
+    if (!dropping) p->steps[kept++] = p->steps[k];
+  }
+  p->count = kept;
+}
+
 static enum nvm_status run_all(struct manager *g, const struct pass_step *steps, uint32_t count) {
   for (uint32_t k = 0; k < count;) {
     uint32_t n = 0;
     while (k + n < count && pass_table[steps[k + n].pass].on_function) n++;
     g->packs = g->options->packs && k + n == count;
-    enum nvm_status s =
-        n ? run_group(g, steps + k, n) : run_on_module(g, (enum pass_id)steps[k].pass);
+    enum nvm_status s = n ? run_group(g, steps + k, n) : run_on_module(g, &steps[k]);
     if (s != NVM_OK) return s;
+    for (uint32_t i = 0; i < n; i++) g->leader_changed |= !steps[k + i].conditional;
     k += n ? n : 1;
   }
   return NVM_OK;
@@ -400,6 +419,7 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
                       .options = options,
                       .sink = sink,
                       .result = result,
+                      .leader_changed = true,
                       .removed = pipeline_removed(options->knobs),
                       .function_count = m->functions.count,
                       .remarks = {options->remark, options->remark_state, &g.text}};
@@ -422,6 +442,7 @@ enum nvm_status pass_run_pipeline(struct nvm_module *m, const struct nvm_target 
   if (s == NVM_OK) s = check_pass_name(sink, options->print_after);
   if (s == NVM_OK && options->on_change)
     s = options->on_change(options->change_state, m, NULL, NULL);
+  drop_shared_state(m, &p);
   if (s == NVM_OK) s = run_all(&g, p.steps, p.count);
   arena_free(&g.scratch);
   arena_free(&g.text);
