@@ -1,6 +1,7 @@
 /* dce: removes instructions without effects whose results are not used.
  *
- * Purpose:   other passes leave dead computations.
+ * Purpose:   other passes leave dead computations. dce<assumptions> also removes what llvm.assume
+ *            states, once no later pass asks for it: its operands are computed otherwise.
  * Algorithm: marks from instructions with effects through their operands, in one backward walk, and
  *            removes the rest, cycles of dead phis included (Cytron et al., 1991, section 7.1,
  *            without control dependence).
@@ -10,11 +11,13 @@
  * Omits:     dead branches; stores, except those of undef and poison.
  * Tests:     check/opt/dce-*. */
 #include "analysis/effects.h"
+#include "ir/intrinsic.h"
 #include "opt/passes.h"
 #include "opt/rewrite.h"
 
 struct marker {
   struct nvm_function *f;
+  bool drops_assumptions;
   bool *live, *passed; /* by instruction: needed; visited before any user that needs it */
   uint32_t *stack;     /* needed instructions that the walk has passed */
   uint32_t depth;
@@ -31,6 +34,11 @@ static void mark_operands(struct marker *k, const struct nvm_inst *i) {
   }
 }
 
+static bool is_needed(const struct marker *k, const struct nvm_inst *i) {
+  bool dropped = k->drops_assumptions && call_intrinsic(k->f, i) == INTRINSIC_assume;
+  return effects_must_stay(k->f, i) && !effects_stores_nothing(k->f, i) && !dropped;
+}
+
 /* Backwards, because most operands come before their users: then one visit of each is enough. */
 static void mark_all(struct marker *k) {
   struct nvm_function *f = k->f;
@@ -38,8 +46,7 @@ static void mark_all(struct marker *k) {
     for (struct nvm_inst_id i = function_block(f, b)->last; !inst_is_none(i);
          i = function_inst(f, i)->previous) {
       const struct nvm_inst *inst = function_inst(f, i);
-      k->passed[i.index] =
-          !k->live[i.index] && (!effects_must_stay(f, inst) || effects_stores_nothing(f, inst));
+      k->passed[i.index] = !k->live[i.index] && !is_needed(k, inst);
       k->dead += k->passed[i.index];
       if (k->passed[i.index]) continue;
       k->live[i.index] = true;
@@ -50,6 +57,7 @@ static void mark_all(struct marker *k) {
 
 enum nvm_status dce_run(struct nvm_function *f, struct pass_env *env, bool *changed) {
   struct marker k = {.f = f,
+                     .drops_assumptions = env->parameters & 1 << PARAMETER_ASSUMPTIONS,
                      .live = arena_alloc(env->arena, f->insts.count * sizeof(bool)),
                      .passed = arena_alloc(env->arena, f->insts.count * sizeof(bool)),
                      .stack = arena_alloc(env->arena, f->insts.count * sizeof(uint32_t))};
