@@ -121,19 +121,21 @@ uint32_t call_graph_uses(const struct call_graph *g, uint32_t n) {
   return c->uses > c->copied_uses ? c->uses : c->copied_uses;
 }
 
-bool call_graph_is_noinline(const struct nvm_function *f) {
+bool call_graph_is_openmp_runtime(const struct nvm_function *f) {
   static const char *const prefixes[] = {"__kmpc", "_ZN4ompx", "omp_"};
+  struct nvm_text name = module_text(f->module, f->symbol.name);
   struct module_flag flag;
   uint32_t at;
-  if (!function_attribute(f, ATTR_NOINLINE)) return false;
-  struct nvm_text name = module_text(f->module, f->symbol.name);
-  bool runtime = false;
+  bool named = false;
   for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++) {
     size_t length = strlen(prefixes[k]);
-    runtime |= name.length >= length && memcmp(name.bytes, prefixes[k], length) == 0;
+    named |= name.length >= length && memcmp(name.bytes, prefixes[k], length) == 0;
   }
-  return !runtime ||
-         !module_flag_find(f->module, (struct nvm_text){"openmp-device", 13}, &flag, &at);
+  return named && module_flag_find(f->module, (struct nvm_text){"openmp-device", 13}, &flag, &at);
+}
+
+bool call_graph_is_noinline(const struct nvm_function *f) {
+  return function_attribute(f, ATTR_NOINLINE) && !call_graph_is_openmp_runtime(f);
 }
 
 bool call_graph_is_passed_on(const struct call_graph *g, uint32_t n) {

@@ -41,6 +41,9 @@ bool call_graph_update(struct call_graph *g, uint32_t n);
 bool call_graph_add(struct call_graph *g, uint32_t n, uint32_t callee);
 /* Drops the call with that index into callees, and the callee if it has no other use. */
 void call_graph_drop(struct call_graph *g, uint32_t call);
+/* Whether f is a function of OpenMP's device runtime, by LLVM's rule: its name has one of the
+ * runtime's prefixes, in a module with the flag "openmp-device". */
+bool call_graph_is_openmp_runtime(const struct nvm_function *f);
 /* Whether f is marked noinline, and no function of OpenMP's device runtime: LLVM ignores the mark
  * there too, which is only to keep the names until its OpenMPOpt has run. */
 bool call_graph_is_noinline(const struct nvm_function *f);

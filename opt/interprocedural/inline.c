@@ -43,7 +43,7 @@ enum {
   INLINE_THRESHOLD = 500,  /* instructions; LLVM's for NVPTX: 250 * 11 units, 5 an instruction */
   MAX_COPIES = 2000,       /* instructions that inlining all calls of a callee may add */
   COPIES_THRESHOLD = 80,   /* of callees that would add more */
-  HINT_THRESHOLD = 240,    /* of those among them that are marked inlinehint */
+  HINT_THRESHOLD = 240,    /* of those among them marked inlinehint, or of OpenMP's runtime */
   SMALL_THRESHOLD = 25,    /* with -Os or optsize, LLVM's quarter of its limit */
   SMALLEST_THRESHOLD = 5,  /* with -Oz or minsize, LLVM's */
   CONSTANT_BONUS = 5,      /* instructions */
@@ -127,8 +127,9 @@ static uint32_t threshold_of(const struct inliner *l, uint32_t callee) {
   unsigned effort = pass_size_effort(l->env, l->f);
   if (effort) return effort == 1 ? SMALL_THRESHOLD : SMALLEST_THRESHOLD;
   if (has_few_copies(l->graph, callee)) return INLINE_THRESHOLD;
-  return function_attribute(l->m->functions.data[callee], ATTR_INLINEHINT) ? HINT_THRESHOLD
-                                                                           : COPIES_THRESHOLD;
+  const struct nvm_function *g = l->m->functions.data[callee];
+  bool hinted = function_attribute(g, ATTR_INLINEHINT) || call_graph_is_openmp_runtime(g);
+  return hinted ? HINT_THRESHOLD : COPIES_THRESHOLD;
 }
 
 /* The number of arguments that point to variables of the frame. */
