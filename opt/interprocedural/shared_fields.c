@@ -270,7 +270,11 @@ static struct shared_effect effect_of(struct shared_fields *s, const struct nvm_
       e.action = p.variable && p.certain && e.field < s->count ? SHARED_READS : SHARED_NONE;
       return e;
     case OP_STORE: return effect_of_store(s, f, i);
-    case OP_ATOMICRMW:
+    case OP_ATOMICRMW: /* monotonic ones order nothing, unless a fence follows */
+      if (!effects_is_fence(i) && !memory_access_unpack(i->aux).is_volatile)
+        e.action = SHARED_CLOBBERS;
+      e.fields = touched(s, place_of(s, f, inst_operand(f, i, 0)), ALIAS_ANY_BYTES);
+      return e;
     case OP_CMPXCHG:
       e.fields = touched(s, place_of(s, f, inst_operand(f, i, 0)), ALIAS_ANY_BYTES);
       return e;
