@@ -6,7 +6,9 @@
  *            ld.global.nc. Generated kernels fill shared arrays that only some of them read.
  * Algorithm: a local variable with an initializer, which nothing but the module can reach, is
  *            constant if each use of its address, through getelementptr and casts, reads or
- *            compares. A shared one is unread if each use writes or compares.
+ *            compares. A shared one is unread if each use writes or compares. It is unread in a
+ *            kernel if that holds for the kernel and the functions that it may call, since no other
+ *            code is executed in its blocks.
  * Requires:  nothing; finds more after inlining.
  * Preserves: the control flow.
  * Cost:      linear in constants and operands; nothing more in modules without such variables.
@@ -22,8 +24,22 @@
 /* How the module uses a variable; USES_OTHERWISE also of one that is no candidate. */
 enum { USES_READ = 1, USES_WRITE = 2, USES_OTHERWISE = 4 };
 
+/* A call of a definition. */
+struct call_edge {
+  uint32_t caller, callee;
+};
+enum { MAX_SHARED = 64 /* variables */, MAX_ROUNDS = 16 /* over all calls */ };
+
 struct address_roots {
   struct nvm_module *m;
+  struct arena *arena;
+  VEC(struct call_edge) calls;
+  uint32_t function; /* the current one; 0: none */
+  uint64_t *reads;   /* by function, 0 for all: the shared variables, by their `bit`, that it may
+                      * read or whose address it lets escape */
+  uint64_t *bit;     /* by variable: a bit, if it is shared and among the first MAX_SHARED */
+  uint64_t shared;   /* all such bits */
+  uint64_t unread;   /* those that nothing reads in the blocks of the current kernel */
   struct nvm_value *of_constant; /* the variable that it is an address in; none: in no variable */
   struct nvm_value *of_inst;     /* the same, in the current function, if is_known */
   bool *is_known;
@@ -54,7 +70,9 @@ static struct nvm_value root_of_constant(const struct address_roots *r, struct n
 }
 
 static void mark_used(struct address_roots *r, struct nvm_value root, uint8_t how) {
-  if (value_kind(root) == VALUE_GLOBAL) r->uses[value_index(root)] |= how;
+  if (value_kind(root) != VALUE_GLOBAL) return;
+  r->uses[value_index(root)] |= how;
+  if (how != USES_WRITE) r->reads[r->function] |= r->bit[value_index(root)];
 }
 
 static void mark_escaped(struct address_roots *r, struct nvm_value root) {
@@ -138,11 +156,23 @@ static uint8_t use_of(const struct nvm_function *f, const struct nvm_inst *i, ui
   }
 }
 
-static void visit_function(struct address_roots *r, const struct nvm_function *f) {
+/* Notes a call. A function that is not defined here, or not known, may call any but a kernel. */
+static bool note_call(struct address_roots *r, const struct nvm_function *f,
+                      const struct nvm_inst *i) {
+  const struct nvm_function *g = call_function(f, i);
+  if (i->op != OP_CALL || (g && g->intrinsic) || !r->shared) return true;
+  bool defined = g && !function_is_declaration(g);
+  struct call_edge e = {r->function, defined ? value_index(call_callee(f, i)) : 0};
+  return VEC_PUSH(r->arena, &r->calls, e);
+}
+
+static bool visit_function(struct address_roots *r, uint32_t n) {
+  const struct nvm_function *f = r->m->functions.data[n];
   memset(r->is_known, 0, f->insts.count * sizeof *r->is_known);
   mark_escaped(r, root_of_constant(r, f->prefix));
   mark_escaped(r, root_of_constant(r, f->prologue));
   mark_escaped(r, root_of_constant(r, f->personality));
+  r->function = n;
   FOR_EACH_BLOCK (f, b)
     FOR_EACH_INST (f, b, id) {
       const struct nvm_inst *i = function_inst(f, id);
@@ -150,7 +180,10 @@ static void visit_function(struct address_roots *r, const struct nvm_function *f
         uint8_t how = use_of(f, i, k);
         if (how) mark_used(r, root_of(r, f, inst_operand(f, i, k)), how);
       }
+      if (!note_call(r, f, i)) return false;
     }
+  r->function = 0;
+  return true;
 }
 
 /* Annotations are nodes; debug records refer to values without one, or by a DIArgList. */
@@ -167,7 +200,7 @@ static void visit_metadata(struct address_roots *r) {
   }
 }
 
-static void visit_module(struct address_roots *r) {
+static bool visit_module(struct address_roots *r) {
   const struct nvm_module *m = r->m;
   for (uint32_t n = 1; n < m->constants.infos.count; n++) visit_constant(r, n);
   for (uint32_t n = 1; n < m->globals.count; n++) {
@@ -176,27 +209,51 @@ static void visit_module(struct address_roots *r) {
   }
   visit_metadata(r);
   for (uint32_t n = 1; n < m->functions.count; n++)
-    if (!function_is_declaration(m->functions.data[n])) visit_function(r, m->functions.data[n]);
+    if (!function_is_declaration(m->functions.data[n]) && !visit_function(r, n)) return false;
+  return true;
 }
 
-static bool allocate_roots(struct address_roots *r, struct arena *arena) {
+/* Adds what callees read. False: the chains of calls are too long. */
+static bool close_reads(struct address_roots *r) {
+  const struct nvm_module *m = r->m;
+  bool changed = true;
+  for (int round = 0; changed; round++) {
+    if (round == MAX_ROUNDS) return false;
+    changed = false;
+    uint64_t unknown = 0; /* what a function that is not known reads */
+    for (uint32_t n = 1; n < m->functions.count; n++)
+      if (!function_is_kernel(m->functions.data[n])) unknown |= r->reads[n];
+    for (uint32_t k = 0; k < r->calls.count; k++) {
+      struct call_edge e = r->calls.data[k];
+      uint64_t reads = r->reads[e.caller] | (e.callee ? r->reads[e.callee] : unknown);
+      changed |= reads != r->reads[e.caller];
+      r->reads[e.caller] = reads;
+    }
+  }
+  return true;
+}
+
+static bool allocate_roots(struct address_roots *r) {
+  const struct nvm_module *m = r->m;
   uint32_t most = 1;
-  for (uint32_t n = 1; n < r->m->functions.count; n++)
-    if (r->m->functions.data[n]->insts.count > most) most = r->m->functions.data[n]->insts.count;
-  r->of_constant = arena_alloc(arena, r->m->constants.infos.count * sizeof *r->of_constant);
-  r->of_inst = arena_alloc(arena, most * sizeof *r->of_inst);
-  r->is_known = arena_alloc(arena, most * sizeof *r->is_known);
-  return r->of_constant && r->of_inst && r->is_known;
+  for (uint32_t n = 1; n < m->functions.count; n++)
+    if (m->functions.data[n]->insts.count > most) most = m->functions.data[n]->insts.count;
+  r->of_constant = arena_alloc(r->arena, m->constants.infos.count * sizeof *r->of_constant);
+  r->of_inst = arena_alloc(r->arena, most * sizeof *r->of_inst);
+  r->is_known = arena_alloc(r->arena, most * sizeof *r->is_known);
+  r->reads = arena_alloc(r->arena, m->functions.count * sizeof *r->reads);
+  return r->of_constant && r->of_inst && r->is_known && r->reads;
 }
 
 static bool is_unread(const struct address_roots *r, struct nvm_value root) {
   uint32_t n = value_index(root);
-  return value_kind(root) == VALUE_GLOBAL && is_shared(&r->m->globals.data[n]) &&
-         r->uses[n] == USES_WRITE;
+  if (value_kind(root) != VALUE_GLOBAL || !is_shared(&r->m->globals.data[n])) return false;
+  return r->uses[n] == USES_WRITE || (r->bit[n] & r->unread);
 }
 
-/* Removes stores, copies and fills to unread variables. */
-static void remove_writes(struct address_roots *r, struct nvm_function *f) {
+/* Removes stores, copies and fills to unread variables. Returns their number. */
+static uint32_t remove_writes(struct address_roots *r, struct nvm_function *f) {
+  uint32_t removed = 0;
   memset(r->is_known, 0, f->insts.count * sizeof *r->is_known);
   FOR_EACH_BLOCK (f, b)
     for (struct nvm_inst_id id = function_block(f, b)->first, next; !inst_is_none(id); id = next) {
@@ -207,33 +264,54 @@ static void remove_writes(struct address_roots *r, struct nvm_function *f) {
       if (use_of(f, i, k) != USES_WRITE || !is_unread(r, root_of(r, f, inst_operand(f, i, k))))
         continue;
       inst_remove(f, id);
+      removed++;
     }
+  return removed;
 }
 
-/* Returns the number of unread variables. */
+/* Returns the number of writes. */
 static uint32_t remove_all_writes(struct address_roots *r) {
   const struct nvm_module *m = r->m;
-  uint32_t unread = 0;
+  uint32_t removed = 0;
+  uint64_t written = 0, shared = 0; /* shared variables */
   for (uint32_t n = 1; n < m->globals.count; n++)
-    unread += is_unread(r, value_make(VALUE_GLOBAL, n));
-  for (uint32_t n = 1; n < m->functions.count && unread; n++)
-    if (!function_is_declaration(m->functions.data[n])) remove_writes(r, m->functions.data[n]);
-  return unread;
+    if (is_shared(&m->globals.data[n]) && r->uses[n] & USES_WRITE) {
+      written |= r->bit[n];
+      shared += 1;
+    }
+  bool closed = written && close_reads(r);
+  for (uint32_t n = 1; n < m->functions.count && shared; n++) {
+    struct nvm_function *f = m->functions.data[n];
+    bool kernel = closed && function_is_kernel(f);
+    r->unread = kernel ? written & ~(r->reads[n] | r->reads[0]) : 0;
+    if (!function_is_declaration(f)) removed += remove_writes(r, f);
+  }
+  return removed;
+}
+
+/* Whether there are any. */
+static bool find_candidates(struct address_roots *r) {
+  const struct nvm_module *m = r->m;
+  bool any = false;
+  uint32_t shared = 0;
+  for (uint32_t n = 1; n < m->globals.count; n++) {
+    bool candidate = is_candidate(m, &m->globals.data[n]);
+    if (!candidate) r->uses[n] = USES_OTHERWISE;
+    else if (is_shared(&m->globals.data[n]) && shared < MAX_SHARED)
+      r->bit[n] = UINT64_C(1) << shared++;
+    r->shared |= r->bit[n];
+    any |= candidate;
+  }
+  return any;
 }
 
 enum nvm_status globalopt_run(struct nvm_module *m, struct pass_env *env, bool *changed) {
-  struct address_roots r = {.m = m};
-  bool any = false;
+  struct address_roots r = {.m = m, .arena = env->arena};
   r.uses = arena_alloc(env->arena, m->globals.count * sizeof *r.uses);
-  if (!r.uses) return NVM_OUT_OF_MEMORY;
-  for (uint32_t n = 1; n < m->globals.count; n++) {
-    bool candidate = is_candidate(m, &m->globals.data[n]);
-    if (!candidate) r.uses[n] = USES_OTHERWISE;
-    any |= candidate;
-  }
-  if (!any) return NVM_OK;
-  if (!allocate_roots(&r, env->arena)) return NVM_OUT_OF_MEMORY;
-  visit_module(&r);
+  r.bit = arena_alloc(env->arena, m->globals.count * sizeof *r.bit);
+  if (!r.uses || !r.bit) return NVM_OUT_OF_MEMORY;
+  if (!find_candidates(&r)) return NVM_OK;
+  if (!allocate_roots(&r) || !visit_module(&r)) return NVM_OUT_OF_MEMORY;
   if (r.is_odd) return NVM_OK;
   for (uint32_t n = 1; n < m->globals.count; n++) {
     struct nvm_global *g = &m->globals.data[n];
@@ -242,8 +320,8 @@ enum nvm_status globalopt_run(struct nvm_module *m, struct pass_env *env, bool *
     ++*env->statistic;
     *changed = true;
   }
-  uint32_t unread = remove_all_writes(&r);
-  *env->statistic += unread;
-  *changed |= unread != 0;
+  uint32_t removed = remove_all_writes(&r);
+  *env->statistic += removed;
+  *changed |= removed != 0;
   return NVM_OK;
 }
