@@ -199,6 +199,17 @@ static bool is_barrier(const struct nvm_function *f, const struct nvm_inst *i) {
          (g && says_aligned(m, function_string_attribute(g, "llvm.assume")));
 }
 
+/* Whether i calls malloc, free or the like. A block that another thread has freed may be allocated
+ * again, but a program that relies on the order of these two calls would have to compare addresses
+ * of different objects. */
+static bool only_allocates(const struct nvm_function *f, const struct nvm_inst *i,
+                           struct call_effect e) {
+  const struct nvm_function *g = call_function(f, i);
+  bool allocates =
+      (g && function_attribute(g, ATTR_ALLOCKIND)) || call_attribute(f, i, ATTR_ALLOCKIND);
+  return allocates && !(e.others & EFFECT_WRITES) && g && function_is_declaration(g);
+}
+
 /* The number of the definition that i calls, of which the linker keeps the body; 0: unknown. */
 static uint32_t known_callee(const struct nvm_function *f, const struct nvm_inst *i) {
   const struct nvm_function *g = call_function(f, i);
@@ -228,7 +239,8 @@ static struct shared_effect effect_of_call(struct shared_fields *s, const struct
                                            const struct nvm_inst *i) {
   struct shared_effect none = {0};
   struct call_effect e = effects_of_call(f, i);
-  if (effects_call_is_debug(f, i) || effects_is_lifetime_marker(f, i)) return none;
+  if (effects_call_is_debug(f, i) || effects_is_lifetime_marker(f, i) || only_allocates(f, i, e))
+    return none;
   uint32_t n = known_callee(f, i);
   bool only_waits = n ? s->may_store[n] == 0 : call_intrinsic(f, i) != 0;
   if (only_waits && is_barrier(f, i)) return (struct shared_effect){.action = SHARED_BARRIER};

@@ -314,7 +314,7 @@ static void visit_block(struct solver *s, struct nvm_block b) {
   }
   FOR_EACH_INST (s->f, b, i) {
     visit(s, i);
-    if (s->effects[i.index].action == SHARED_CALLS) leave(s);
+    if (effects_may_not_return(s->f, function_inst(s->f, i))) leave(s);
   }
   if (block_successor_count(s->f, b) == 0) leave(s);
   flow_out(s, b);
