@@ -289,8 +289,8 @@ static bool constant_input(struct asm_call *c, struct nvm_value v, char letter,
                                  : "constraint 'i' needs a constant");
 }
 
-/* Whether the text has an operand at all: `$0`, `${0}`. An empty text that keeps the optimizer from
- * knowing a value (black_box of Rust, DoNotOptimize of C++) has none, and passes pointers of 64 bits
+/* Whether the text has an operand at all: `$0`, `${0}`. An empty text that hides a value from the
+ * optimizer (black_box of Rust, DoNotOptimize of C++) has none; it is given pointers of 64 bits
  * under 'r'. */
 static bool names_operands(const struct asm_call *c) {
   struct nvm_text text = module_text(c->l->module, c->assembly->str);

@@ -60,7 +60,7 @@ static bool add_function(struct sim *s, const struct ptx_function *f) {
   if (known && known->window == WINDOW_CODE) { /* declared before */
     struct func *func = s->funcs.data[known->address / 16];
     if (func->ptx->is_declaration) func->ptx = f;
-    if (!func->ptx->is_declaration) func->native = NULL; /* a program may have a malloc of its own */
+    if (!func->ptx->is_declaration) func->native = NULL; /* the program has its own malloc */
     return true;
   }
   struct func *func = arena_alloc(&s->arena, sizeof *func);

@@ -196,7 +196,7 @@ long strtol(const char *s, char **end, int base) {
 
 int atoi(const char *s) { return (int)strtol(s, 0, 10); }
 
-/* ---- Formatted output -------------------------------------------------------------------------- */
+/* --- Formatted output --- */
 
 struct sink {
   char *to;
@@ -282,14 +282,16 @@ static void format(struct sink *s, const char *f, va_list list) {
       if (x < 0) field[n++] = '-';
       else if (plus) field[n++] = (char)plus;
       if (pad == '0' && !left && precision < 0 && width > (int)n) least = width - (int)n;
-      n += digits_of(field + n, x < 0 ? 0ull - (unsigned long long)x : (unsigned long long)x, 10, 0, least);
+      n += digits_of(field + n, x < 0 ? 0ull - (unsigned long long)x : (unsigned long long)x, 10, 0,
+                     least);
       put_padded(s, field, n, width, left, ' ');
     } else if (*f == 'u' || *f == 'x' || *f == 'X' || *f == 'o' || *f == 'p') {
       unsigned long long x = size > 0 || *f == 'p' ? __builtin_va_arg(list, unsigned long long)
                                                    : __builtin_va_arg(list, unsigned);
       if (size == -1) x = (unsigned short)x;
       if (size == -2) x = (unsigned char)x;
-      if ((alternate && x && *f != 'o') || *f == 'p') field[n++] = '0', field[n++] = *f == 'X' ? 'X' : 'x';
+      if ((alternate && x && *f != 'o') || *f == 'p')
+        field[n++] = '0', field[n++] = *f == 'X' ? 'X' : 'x';
       if (alternate && *f == 'o') field[n++] = '0';
       if (pad == '0' && !left && precision < 0 && width > (int)n) least = width - (int)n;
       n += digits_of(field + n, x, *f == 'u' ? 10 : *f == 'o' ? 8 : 16, *f == 'X', least);
@@ -322,7 +324,9 @@ int vsnprintf(char *to, size_t room, const char *f, va_list list) {
   return (int)s.length;
 }
 
-int vsprintf(char *to, const char *f, va_list list) { return vsnprintf(to, ~(size_t)0 >> 1, f, list); }
+int vsprintf(char *to, const char *f, va_list list) {
+  return vsnprintf(to, ~(size_t)0 >> 1, f, list);
+}
 
 int vprintf(const char *f, va_list list) {
   int n = vsnprintf(output + output_length, OUTPUT_SIZE - output_length, f, list);
@@ -331,11 +335,11 @@ int vprintf(const char *f, va_list list) {
   return n;
 }
 
-#define FORWARD(call)              \
-  va_list list;                    \
-  __builtin_va_start(list, f);     \
-  int n = call;                    \
-  __builtin_va_end(list);          \
+#define FORWARD(call)          \
+  va_list list;                \
+  __builtin_va_start(list, f); \
+  int n = call;                \
+  __builtin_va_end(list);      \
   return n
 
 int sprintf(char *to, const char *f, ...) { FORWARD(vsprintf(to, f, list)); }

@@ -29,7 +29,8 @@ void *mempcpy(void *, const void *, size_t), *memset(void *, int, size_t);
 void *memchr(const void *, int, size_t);
 int memcmp(const void *, const void *, size_t), strcmp(const char *, const char *);
 int strncmp(const char *, const char *, size_t);
-size_t strlen(const char *), strspn(const char *, const char *), strcspn(const char *, const char *);
+size_t strlen(const char *), strspn(const char *, const char *),
+    strcspn(const char *, const char *);
 char *strcpy(char *, const char *), *stpcpy(char *, const char *), *strcat(char *, const char *);
 char *strncpy(char *, const char *, size_t), *strncat(char *, const char *, size_t);
 char *strchr(const char *, int), *strrchr(const char *, int), *strstr(const char *, const char *);
@@ -42,10 +43,12 @@ long labs(long), strtol(const char *, char **, int);
 long long llabs(long long);
 double fabs(double), copysign(double, double), sqrt(double), floor(double), ceil(double);
 float fabsf(float), copysignf(float, float), sqrtf(float);
-int printf(const char *, ...), fprintf(FILE *, const char *, ...), sprintf(char *, const char *, ...);
+int printf(const char *, ...), fprintf(FILE *, const char *, ...),
+    sprintf(char *, const char *, ...);
 int snprintf(char *, size_t, const char *, ...), vprintf(const char *, va_list);
 int vfprintf(FILE *, const char *, va_list), vsprintf(char *, const char *, va_list);
-int vsnprintf(char *, size_t, const char *, va_list), putchar(int), puts(const char *), fflush(FILE *);
+int vsnprintf(char *, size_t, const char *, va_list), putchar(int), puts(const char *),
+    fflush(FILE *);
 #define putc(c, file) putchar(c)
 #define fputc(c, file) putchar(c)
 #define fputs(s, file) printf("%s", s)
