@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Executes test programs in C, of suites that were not written here, on one thread of the simulator.
 
-    check_c_tests.py FOLDER_OR_FILE... [--only NAME] [--jobs J] [--keep FOLDER]
+    check_c_tests.py FOLDER_OR_FILE... [--only NAME] [--jobs J] [--keep FOLDER] [--verbose]
 
 A test is a file `.c` with a function main. It passes where it returns or exits with 0 and prints what its
 `.reference_output` or `.c.expected` says, if there is one. Tests of GCC (`gcc.c-torture/execute`), of LLVM's test-suite
@@ -150,7 +150,8 @@ def main():
     parser.add_argument("--nvmini", default=f"{ROOT}/build/nvmini")
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--keep")
+    parser.add_argument("--keep", metavar="FOLDER")
+    parser.add_argument("--verbose", action="store_true", help="name the tests that are skipped")
     options = parser.parse_args()
     files = []
     for source in options.sources:
@@ -167,6 +168,7 @@ def main():
                 executions += outcome.executions
                 shapes.update(outcome.shapes)
                 if outcome.status == "skipped": reasons[outcome.detail] += 1
+                if outcome.status == "skipped" and options.verbose: print(f"{os.path.relpath(path)}: skipped: {outcome.detail}", flush=True)
                 if outcome.status == "failed": print(f"{os.path.relpath(path)}: {outcome.detail}", flush=True)
     for why, count in reasons.most_common(40): print(f"skipped {count}: {why}")
     for why, count in shapes.most_common(): print(f"shapes that fail before nvmini optimizes them, {count}: {why}")
