@@ -81,8 +81,24 @@ struct inliner {
   struct nvm_meta last_location, last_inlined; /* cache of the last translated location */
 };
 
-/* A callee with a denormal mode must have its caller's. */
-static bool same_denormals(const struct nvm_function *f, const struct nvm_function *g) {
+/* Whether g has instructions with values of type float, or vectors of them. */
+static bool computes_f32(const struct nvm_function *g) {
+  const struct type_table *t = &g->module->types;
+  FOR_EACH_BLOCK (g, b)
+    FOR_EACH_INST (g, b, id) {
+      const struct nvm_inst *i = function_inst(g, id);
+      if (type_equal(type_scalar(t, i->type), TYPE_FLOAT)) return true;
+      for (uint32_t k = 0; k < i->operand_count; k++)
+        if (type_equal(type_scalar(t, value_type(g, inst_operand(g, i, k))), TYPE_FLOAT))
+          return true;
+    }
+  return false;
+}
+
+/* A callee with a denormal mode must have its caller's. One without keeps denormals: where they are
+ * flushed it may be inlined if it has no floats, or is marked alwaysinline, as in LLVM. */
+static bool same_denormals(const struct nvm_function *f, const struct nvm_function *g,
+                           bool always) {
   static const char *const keys[] = {"denormal-fp-math", "denormal-fp-math-f32", "nvptx-f32ftz"};
   const struct nvm_attr *theirs = function_attribute(g, ATTR_DENORMAL_FPENV);
   const struct nvm_attr *ours = function_attribute(f, ATTR_DENORMAL_FPENV);
@@ -92,7 +108,16 @@ static bool same_denormals(const struct nvm_function *f, const struct nvm_functi
     ours = function_string_attribute(f, keys[k]);
     if (theirs && (!ours || ours->str2.index != theirs->str2.index)) return false;
   }
-  return true;
+  return always || function_flushes_f32(f) == function_flushes_f32(g) || !computes_f32(g);
+}
+
+/* Whether g has a byval parameter whose copy would not be a variable of the generic space. */
+static bool has_special_byval(const struct nvm_function *g) {
+  bool any = false;
+  for (uint32_t k = 0; k < function_arg_count(g) && !any; k++)
+    any = function_parameter_attribute(g, k, ATTR_BYVAL) &&
+          !type_equal(function_arg_type(g, k), TYPE_PTR);
+  return any && !function_attribute(g, ATTR_READONLY) && !function_attribute(g, ATTR_READNONE);
 }
 
 /* The number of operands of g that are arguments with a constant value; stops after a few hundred
@@ -198,7 +223,8 @@ static const char *reason_to_refuse(const struct inliner *l, const struct nvm_in
   if (call_site_of(l->f, i)->bundle_count) return "the call has operand bundles";
   if (!types_agree(l->f, i, g)) return "the call's function type differs";
   if ((i->flags & CALL_TAIL_MASK) == CALL_MUSTTAIL) return "the call is musttail";
-  if (!same_denormals(l->f, g)) return "its denormal mode differs from the caller's";
+  if (has_special_byval(g)) return "a byval parameter is not a generic pointer";
+  if (!same_denormals(l->f, g, always)) return "its denormal mode differs from the caller's";
   if (l->f->insts.count >= MAX_INSTRUCTIONS) return "the caller is too large";
   if (call_attribute(l->f, i, ATTR_NOINLINE) || (call_graph_is_noinline(g) && !always))
     return "it is marked noinline";
@@ -503,8 +529,7 @@ static struct nvm_value *bind_arguments(struct inliner *l, struct nvm_inst_id ca
     const struct nvm_attr *byval = function_parameter_attribute(g, k, ATTR_BYVAL);
     uint32_t align = attr_align_bytes(function_parameter_attribute(g, k, ATTR_ALIGN));
     bool copied = byval && byval->type.index && !function_attribute(g, ATTR_READONLY) &&
-                  !function_attribute(g, ATTR_READNONE) &&
-                  type_equal(value_type(l->f, v), TYPE_PTR);
+                  !function_attribute(g, ATTR_READNONE);
     arguments[k] = copied ? byval_copy(l->f, call, v, byval->type, align, l->location) : v;
     if (value_is_none(arguments[k])) return NULL;
   }

@@ -43,6 +43,7 @@
 enum {
   MAX_OPERANDS = 8,    /* of instructions that are folded */
   MAX_SWEEPS = 24,     /* over the blocks of a function */
+  MAX_DEPTH = 64,      /* of addresses made of addresses */
   MAX_STATES = 1 << 22 /* blocks of a function times fields */
 };
 
@@ -231,12 +232,24 @@ static void act(struct solver *s, struct nvm_inst_id id) {
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/* Queues the users of a value that changed, but for later ones in its block, which follow. */
-static void queue_users(struct solver *s, struct nvm_inst_id id) {
+/* Whether i makes an address of another, through which visit_load finds the base. */
+static bool makes_address(const struct nvm_inst *i) {
+  return i->op == OP_GEP || i->op == OP_ADDRSPACECAST || i->op == OP_BITCAST;
+}
+
+static void queue_all(struct solver *s) {
+  FOR_EACH_BLOCK (s->f, b) s->queued[b.index] = s->reached[b.index];
+}
+
+/* Queues the users of a value that changed, and those of addresses made of it, but for later ones
+ * in its block, which follow. */
+static void queue_users(struct solver *s, struct nvm_inst_id id, unsigned depth) {
   struct nvm_block b = function_inst(s->f, id)->block;
+  if (depth == MAX_DEPTH) queue_all(s);
   for (uint32_t k = s->uses.first[id.index]; k < s->uses.first[id.index + 1]; k++) {
     const struct nvm_inst *user = function_inst(s->f, s->uses.users[k]);
     if (user->block.index != b.index || user->op == OP_PHI) s->queued[user->block.index] = true;
+    if (makes_address(user) && depth < MAX_DEPTH) queue_users(s, s->uses.users[k], depth + 1);
   }
 }
 
@@ -251,7 +264,7 @@ static void visit(struct solver *s, struct nvm_inst_id id) {
   else if (i->op == OP_SELECT) v = visit_select(s, i);
   else if (i->op != OP_GEP && effects_is_pure(s->f, i)) v = visit_pure(s, i);
   s->value[id.index] = field_meet(old, v);
-  if (!value_equal(old, s->value[id.index])) queue_users(s, id);
+  if (!value_equal(old, s->value[id.index])) queue_users(s, id, 0);
 }
 
 static struct field_state *states_of(const struct solver *s, struct nvm_block b) {
@@ -301,8 +314,7 @@ static void leave(struct solver *s) {
     s->left[k] = field_meet(old, s->now[k].stored);
     changed |= !value_equal(old, s->left[k]);
   }
-  if (changed)
-    FOR_EACH_BLOCK (s->f, b) s->queued[b.index] = s->reached[b.index];
+  if (changed) queue_all(s);
 }
 
 static void visit_block(struct solver *s, struct nvm_block b) {

@@ -187,55 +187,61 @@ static bool add_edge_condition(struct walker *w, struct nvm_block b) {
                 range_of_value(w->f, inst_operand(w->f, t, w->case_of[b.index])), 0);
 }
 
-/* The range of v, the phi's entry from `latch`, which is not visited yet: from the step and from
- * the latch's condition. */
-static struct range range_next(struct walker *w, struct nvm_inst_id phi, struct range first,
-                               struct nvm_value v, struct nvm_block latch) {
+/* The range of the phi's entry k, which is not visited yet: from the latch's condition. */
+static struct range range_at_latch(struct walker *w, const struct nvm_inst *phi, uint32_t k) {
   const struct nvm_function *f = w->f;
-  struct range r = range_of_value(f, v), all = r;
-  const struct nvm_inst *t = function_inst(f, block_terminator(f, latch));
-  struct nvm_value c = t->op == OP_CONDBR ? inst_operand(f, t, 0) : VALUE_NULL;
-  if (value_equal(v, value_of_inst(phi))) return first;
-  if (value_kind(c) == VALUE_INST && !value_equal(inst_operand(f, t, 1), inst_operand(f, t, 2))) {
-    const struct nvm_inst *test = function_inst(f, value_inst_id(c));
-    bool truth = value_index(inst_operand(f, t, 1)) == function_inst(f, phi)->block.index;
-    enum icmp_predicate p = (enum icmp_predicate)test->aux;
-    if (test->op == OP_ICMP && value_equal(inst_operand(f, test, 0), v))
-      r = range_where(truth ? p : icmp_inverse(p), current_range(w, inst_operand(f, test, 1)));
-  }
-  if (value_kind(v) != VALUE_INST) return r;
-  const struct nvm_inst *i = function_inst(f, value_inst_id(v));
-  if (i->operand_count < 2 || !value_equal(inst_operand(f, i, 0), value_of_inst(phi)) ||
-      first.width == 0)
-    return r;
-  struct range step = current_range(w, inst_operand(f, i, 1));
-  if (i->op == OP_ADD) {
-    if (i->flags & INST_NUW) all.low = first.low;
-    if ((i->flags & INST_NSW) && step.least >= 0) all.least = first.least;
-    if ((i->flags & INST_NSW) && step.most <= 0) all.most = first.most;
-  }
-  if (i->op == OP_LSHR || i->op == OP_UDIV || i->op == OP_AND) all.high = first.high;
-  return range_both(range_both(r, range_unsigned(r.width, all.low, all.high)),
-                    range_signed(r.width, all.least, all.most));
+  struct nvm_value v = inst_operand(f, phi, k), latch = inst_operand(f, phi, k + 1);
+  const struct nvm_inst *t = function_inst(f, block_terminator(f, value_block(latch)));
+  const struct nvm_inst *test =
+      t->op == OP_CONDBR ? value_inst_of(f, inst_operand(f, t, 0), OP_ICMP) : NULL;
+  if (!test || !value_equal(inst_operand(f, test, 0), v) ||
+      value_equal(inst_operand(f, t, 1), inst_operand(f, t, 2)))
+    return range_of_value(f, v);
+  bool truth = value_index(inst_operand(f, t, 1)) == phi->block.index;
+  enum icmp_predicate p = (enum icmp_predicate)test->aux;
+  return range_where(truth ? p : icmp_inverse(p), current_range(w, inst_operand(f, test, 1)));
 }
 
+enum { KEEPS_LOW = 1, KEEPS_HIGH = 2, KEEPS_LEAST = 4, KEEPS_MOST = 8, KEEPS_BOUNDS = 15 };
+
+/* The bounds of the phi that v, which is computed from it, stays within: those that the other
+ * entries have. */
+static unsigned kept_bounds(struct walker *w, struct nvm_value phi, struct nvm_value v) {
+  const struct nvm_inst *i = value_inst(w->f, v);
+  if (value_equal(v, phi)) return KEEPS_BOUNDS;
+  if (!i || i->operand_count < 2 || !value_equal(inst_operand(w->f, i, 0), phi)) return 0;
+  if (i->op == OP_LSHR || i->op == OP_UDIV || i->op == OP_AND) return KEEPS_HIGH;
+  if (i->op != OP_ADD) return 0;
+  struct range step = current_range(w, inst_operand(w->f, i, 1));
+  return (i->flags & INST_NUW ? KEEPS_LOW : 0) |
+         (i->flags & INST_NSW && step.least >= 0 ? KEEPS_LEAST : 0) |
+         (i->flags & INST_NSW && step.most <= 0 ? KEEPS_MOST : 0);
+}
+
+/* Each bound is that of the entries that do not keep it, by induction over the iterations. */
 static struct range range_of_phi(struct walker *w, struct nvm_inst_id id) {
   const struct nvm_inst *phi = function_inst(w->f, id);
-  struct range r = {0, 0, 0, 0, 0};
-  for (int turn = 0; turn < 2; turn++) /* visited entries, then those from latches */
-    for (uint32_t k = 0; k < phi->operand_count; k += 2) {
-      struct nvm_value v = inst_operand(w->f, phi, k);
-      uint32_t slot = slot_of(w, v);
-      bool later = slot && slot < w->insts && !w->knowledge[slot];
-      if (later != (turn == 1)) continue;
-      struct range next = later
-                              ? range_next(w, id, r, v, value_block(inst_operand(w->f, phi, k + 1)))
-                              : current_range(w, v);
-      r = r.width ? range_either(r, next) : next;
-    }
+  struct range all = range_of_value(w->f, value_of_inst(id)), r = all;
+  unsigned seen = 0; /* bounds */
+  for (uint32_t k = 0; k < phi->operand_count; k += 2) {
+    struct nvm_value v = inst_operand(w->f, phi, k);
+    uint32_t slot = slot_of(w, v);
+    bool later = slot && slot < w->insts && !w->knowledge[slot];
+    struct range x = later ? range_at_latch(w, phi, k) : current_range(w, v);
+    unsigned kept = later ? kept_bounds(w, value_of_inst(id), v) : 0, old = seen;
+    if (x.width == 0) return x;
+    if (range_is_empty(x)) continue;
+    seen |= KEEPS_BOUNDS & ~kept;
+    if (!(kept & KEEPS_LOW) && (x.low < r.low || !(old & KEEPS_LOW))) r.low = x.low;
+    if (!(kept & KEEPS_HIGH) && (x.high > r.high || !(old & KEEPS_HIGH))) r.high = x.high;
+    if (!(kept & KEEPS_LEAST) && (x.least < r.least || !(old & KEEPS_LEAST))) r.least = x.least;
+    if (!(kept & KEEPS_MOST) && (x.most > r.most || !(old & KEEPS_MOST))) r.most = x.most;
+  }
+  r = range_both(range_unsigned(all.width, r.low, r.high),
+                 range_signed(all.width, r.least, r.most));
   if (w->nonnegative.marked[id.index] && r.width && !range_is_empty(r))
     r = range_both(r, range_signed(r.width, 0, r.most));
-  return range_is_empty(r) ? range_of_value(w->f, value_of_inst(id)) : r;
+  return range_is_empty(r) ? all : r;
 }
 
 /* --- What becomes cheaper --- */
