@@ -139,8 +139,13 @@ static void copy_forwards(struct lower *l, struct address to, struct address fro
   copy_loop(l, t, f, left, 1, false, is_volatile);
 }
 
+static uint32_t address_bits(const struct address *a) {
+  return ptx_reg_class(a->at.reg) == PTX_B64 ? 64 : 32;
+}
+
 /* memmove of unknown distance: backwards if the target is above the source. Addresses of different
- * spaces cannot overlap unless one of them is generic; both are compared as generic. */
+ * spaces cannot overlap unless one of them is generic; both are compared as generic. Pointers to
+ * shared and local memory may have 32 bits where generic ones have 64. */
 static void move_any(struct lower *l, struct address to, struct address from,
                      struct ptx_operand length, bool is_volatile) {
   if (to.space != from.space && to.space != 0 && from.space != 0) {
@@ -148,10 +153,14 @@ static void move_any(struct lower *l, struct address to, struct address from,
     return;
   }
   struct address ends[2] = {loop_address(l, to), loop_address(l, from)};
-  uint32_t bits = ptx_reg_class(ends[0].at.reg) == PTX_B64 ? 64 : 32;
+  uint32_t widths[2] = {address_bits(&ends[0]), address_bits(&ends[1])};
+  uint32_t bits = widths[0] > widths[1] ? widths[0] : widths[1];
   struct ptx_operand sides[2] = {ptx_r(ends[0].at.reg), ptx_r(ends[1].at.reg)};
   for (int k = 0; k < 2; k++) {
     if (to.space == from.space || ends[k].space == 0) continue;
+    if (widths[k] < bits)
+      sides[k] =
+          emit_value(l, PTX_MOD_U64, PTX_CVT, PTX_MODS(PTX_MOD_U64, PTX_MOD_U32), &sides[k], 1);
     sides[k] = emit_value(l, mod_unsigned(bits), PTX_CVTA,
                           PTX_MODS(ends[k].space, mod_unsigned(bits)), &sides[k], 1);
   }
@@ -164,7 +173,8 @@ static void move_any(struct lower *l, struct address to, struct address from,
   struct ptx_reg left = counter(l, length);
   for (int k = 0; k < 2; k++) {
     struct ptx_operand at = ptx_r(ends[k].at.reg);
-    emit3(l, PTX_ADD, PTX_MODS(mod_signed(bits)), at, at, emit_narrow(l, ptx_r(left), 64, bits));
+    emit3(l, PTX_ADD, PTX_MODS(mod_signed(widths[k])), at, at,
+          emit_narrow(l, ptx_r(left), 64, widths[k]));
   }
   copy_loop(l, ends[0], ends[1], left, 1, true, is_volatile);
   ptx_add_label(l->pf, end);

@@ -173,7 +173,7 @@ static uint16_t kept_flags(const struct executor *x, const struct vp_recipe *r) 
   uint16_t flags = vl_inst(x->v, i)->flags;
   if (r->narrowed) return type_is_float(vl_types(x->v), r->type) ? flags : 0;
   if (vl_inst(x->v, i)->op == OP_CALL || !x->v->reduced[i.index]) return flags;
-  return flags & (uint16_t) ~(INST_NUW | INST_NSW | INST_EXACT | INST_DISJOINT);
+  return flags & (uint16_t)~(INST_NUW | INST_NSW | INST_EXACT | INST_DISJOINT);
 }
 
 void x_copy_attachments(struct executor *x, struct nvm_inst_id from, struct nvm_value to) {
@@ -377,6 +377,8 @@ static struct nvm_value identity(struct executor *x, const struct header_phi *p)
   return VALUE_NULL;
 }
 
+/* Without nnan: the links may have it, but a condition can leave them out, and then a start value
+ * that is NaN stays. */
 static struct nvm_value emit_minmax(struct executor *x, const struct header_phi *p,
                                     struct nvm_value a, struct nvm_value b) {
   struct nvm_inst old = *vl_inst(x->v, p->combine);
@@ -393,12 +395,13 @@ static struct nvm_value emit_minmax(struct executor *x, const struct header_phi 
   bool is_float = p->reduction == REDUCE_FMIN || p->reduction == REDUCE_FMAX;
   struct nvm_type type = x->failed ? TYPE_I32 : value_type(x->v->f, a);
   struct nvm_type condition = type_with_lanes_of(&x->v->f->module->types, TYPE_I1, type);
-  struct nvm_value c = x_emit(x, is_float ? OP_FCMP : OP_ICMP, is_float ? INST_NNAN | INST_NSZ : 0,
-                              condition, operands, 2, predicates[p->reduction]);
+  struct nvm_value c = x_emit(x, is_float ? OP_FCMP : OP_ICMP, is_float ? INST_NSZ : 0, condition,
+                              operands, 2, predicates[p->reduction]);
   struct nvm_value choice[3] = {c, a, b};
   return x_emit(x, OP_SELECT, 0, type, choice, 3, 0);
 }
 
+/* Without nnan and ninf, for the same reason. */
 static struct nvm_value combine(struct executor *x, const struct header_phi *p, struct nvm_value a,
                                 struct nvm_value b) {
   static const uint16_t ops[REDUCE_COUNT] = {
@@ -408,7 +411,8 @@ static struct nvm_value combine(struct executor *x, const struct header_phi *p, 
   struct nvm_value operands[2] = {a, b};
   bool is_float = p->reduction == REDUCE_FADD || p->reduction == REDUCE_FMUL;
   if (x->failed) return VALUE_NULL;
-  return x_emit(x, (enum op)ops[p->reduction], is_float ? p->flags & INST_FAST : 0,
+  return x_emit(x, (enum op)ops[p->reduction],
+                is_float ? p->flags & INST_FAST & ~(INST_NNAN | INST_NINF) : 0,
                 value_type(x->v->f, a), operands, 2, 0);
 }
 
