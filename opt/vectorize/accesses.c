@@ -113,8 +113,8 @@ static uint64_t known_bytes(const struct vector_loop *v, struct nvm_value base) 
   const struct nvm_module *m = v->f->module;
   const struct nvm_global *g =
       value_kind(base) == VALUE_GLOBAL ? module_global(v->f->module, base) : NULL;
-  if (g)
-    return g->is_alias || g->is_ifunc ? 0 : layout_alloc_size(&m->layout, &m->types, g->value_type);
+  if (g && (g->is_alias || g->is_ifunc || g->symbol.linkage == LINK_EXTERN_WEAK)) return 0;
+  if (g) return layout_alloc_size(&m->layout, &m->types, g->value_type);
   if (value_kind(base) != VALUE_ARG) return 0;
   const struct nvm_attr *bytes =
       function_parameter_attribute(v->f, value_index(base), ATTR_DEREFERENCEABLE);
