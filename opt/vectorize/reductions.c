@@ -128,7 +128,7 @@ static enum reduction_kind kind_of_select(struct links *s, const struct nvm_inst
 
 static bool walk(struct links *s, struct nvm_value x, uint32_t depth);
 
-/* All links must be the same operation: minnum drops the NaN that minimum returns, and a select does
+/* All links must be the same operation: minnum drops the NaN that minimum returns; a select does
  * neither. */
 static bool take_kind(struct links *s, enum reduction_kind kind, struct nvm_inst_id i) {
   struct header_phi *p = s->phi;
