@@ -111,8 +111,10 @@ def reason_of(found):
 
 
 def text_to_expect(expected, found):
-    """The host's text, but what the IR prints if there are floats in it, which library.c writes in another way."""
-    if expected is None or b"." in expected: return found
+    """The host's text, but what the IR prints if there are floats in it, which library.c writes in another way. None: a test
+    without a known text may print addresses."""
+    if expected is None: return None
+    if b"." in expected: return found
     if expected != found: raise Skipped("as IR of -O0: it prints something else")
     return expected
 
@@ -124,7 +126,7 @@ def check_shape(options, module, library, expected, folder):
         if isinstance(found, str) and "step-limit" in found: raise Skipped("too many steps")
         if isinstance(found, str) and "cannot lower inline assembly" in found: raise Skipped("inline assembly of another machine")
         if isinstance(found, str): return f"{' '.join(way)}: {found}", count
-        if found[0] or found[1] != expected: return f"{' '.join(way)}: status {found[0]}, text {found[1][-200:]!r}", count
+        if found[0] or expected not in (None, found[1]): return f"{' '.join(way)}: status {found[0]}, text {found[1][-200:]!r}", count
     return None, len(WAYS)
 
 
