@@ -508,9 +508,7 @@ struct scev scev_form(struct scev_env *e, struct nvm_value v, enum scev_mode mod
 
 void scev_split_products(struct scev_env *e) { e->splits_products = true; }
 
-struct scev scev_of(struct scev_env *e, struct nvm_value v) {
-  return scev_form(e, v, SCEV_PLAIN);
-}
+struct scev scev_of(struct scev_env *e, struct nvm_value v) { return scev_form(e, v, SCEV_PLAIN); }
 
 struct scev_env *scev_init(const struct nvm_function *f, const struct loops *l,
                            const struct dominance *d, struct arena *arena) {

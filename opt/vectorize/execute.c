@@ -156,13 +156,14 @@ struct nvm_value x_vector(struct executor *x, uint32_t r, uint32_t part) {
   return *slot = v;
 }
 
-/* The call of an intrinsic for other types. */
-static struct nvm_value emit_call(struct executor *x, const struct nvm_inst *old,
-                                  struct nvm_value *operands, uint32_t count) {
+/* The call of an intrinsic for another type, without attributes. */
+static struct nvm_value emit_call(struct executor *x, const struct nvm_inst *old, uint16_t flags,
+                                  struct nvm_type type, struct nvm_value *operands,
+                                  uint32_t count) {
   struct builder at = builder_located(builder_at_end(x->v->f, x->block), x->origin);
   if (x->failed || count > BUILDER_MAX_ARGUMENTS) return VALUE_NULL;
   struct nvm_value v = builder_intrinsic(&at, (enum intrinsic_id)call_intrinsic(x->v->f, old),
-                                         old->flags, x_wide(x, old->type), operands, count);
+                                         flags, type, operands, count);
   x->failed = value_is_none(v);
   return v;
 }
@@ -173,7 +174,7 @@ static uint16_t kept_flags(const struct executor *x, const struct vp_recipe *r) 
   uint16_t flags = vl_inst(x->v, i)->flags;
   if (r->narrowed) return type_is_float(vl_types(x->v), r->type) ? flags : 0;
   if (vl_inst(x->v, i)->op == OP_CALL || !x->v->reduced[i.index]) return flags;
-  return flags & (uint16_t)~(INST_NUW | INST_NSW | INST_EXACT | INST_DISJOINT);
+  return flags & (uint16_t) ~(INST_NUW | INST_NSW | INST_EXACT | INST_DISJOINT);
 }
 
 void x_copy_attachments(struct executor *x, struct nvm_inst_id from, struct nvm_value to) {
@@ -215,7 +216,7 @@ static struct nvm_value widen_one(struct executor *x, const struct vp_recipe *r,
   struct nvm_type type = r->narrowed ? r->type : old.type;
   struct nvm_value made =
       old.op == OP_CALL && x->factor > 1
-          ? emit_call(x, &old, operands, r->operand_count)
+          ? emit_call(x, &old, old.flags, x_wide(x, old.type), operands, r->operand_count)
           : x_emit(x, (enum op)old.op, kept_flags(x, r), x_wide(x, type), operands, count, old.aux);
   copy_result_metadata(x, r->inst, made);
   return made;
@@ -377,23 +378,22 @@ static struct nvm_value identity(struct executor *x, const struct header_phi *p)
   return VALUE_NULL;
 }
 
-/* Without nnan: the links may have it, but a condition can leave them out, and then a start value
- * that is NaN stays. */
+/* Flags of links that hold where lanes are combined. A condition can leave the links out; then a
+ * start value that is NaN or infinite stays, so nnan and ninf do not hold. */
+static uint16_t combining_flags(uint16_t flags) {
+  return flags & INST_FAST & (uint16_t) ~(INST_NNAN | INST_NINF);
+}
+
 static struct nvm_value emit_minmax(struct executor *x, const struct header_phi *p,
                                     struct nvm_value a, struct nvm_value b) {
   struct nvm_inst old = *vl_inst(x->v, p->combine);
-  struct nvm_value operands[4] = {a, b};
-  if (old.op == OP_CALL) {
-    bool vector = type_is_vector(vl_types(x->v), value_type(x->v->f, a));
-    if (vector) return emit_call(x, &old, operands, 2);
-    operands[2] = call_callee(x->v->f, &old);
-    return x_emit(x, OP_CALL, old.flags, old.type, operands, 3, old.aux);
-  }
+  struct nvm_value operands[2] = {a, b};
+  struct nvm_type type = x->failed ? TYPE_I32 : value_type(x->v->f, a);
+  if (old.op == OP_CALL) return emit_call(x, &old, combining_flags(old.flags), type, operands, 2);
   static const uint8_t predicates[REDUCE_COUNT] = {
       [REDUCE_SMIN] = ICMP_SLT, [REDUCE_SMAX] = ICMP_SGT, [REDUCE_UMIN] = ICMP_ULT,
       [REDUCE_UMAX] = ICMP_UGT, [REDUCE_FMIN] = FCMP_OLT, [REDUCE_FMAX] = FCMP_OGT};
   bool is_float = p->reduction == REDUCE_FMIN || p->reduction == REDUCE_FMAX;
-  struct nvm_type type = x->failed ? TYPE_I32 : value_type(x->v->f, a);
   struct nvm_type condition = type_with_lanes_of(&x->v->f->module->types, TYPE_I1, type);
   struct nvm_value c = x_emit(x, is_float ? OP_FCMP : OP_ICMP, is_float ? INST_NSZ : 0, condition,
                               operands, 2, predicates[p->reduction]);
@@ -401,7 +401,6 @@ static struct nvm_value emit_minmax(struct executor *x, const struct header_phi 
   return x_emit(x, OP_SELECT, 0, type, choice, 3, 0);
 }
 
-/* Without nnan and ninf, for the same reason. */
 static struct nvm_value combine(struct executor *x, const struct header_phi *p, struct nvm_value a,
                                 struct nvm_value b) {
   static const uint16_t ops[REDUCE_COUNT] = {
@@ -412,7 +411,7 @@ static struct nvm_value combine(struct executor *x, const struct header_phi *p, 
   bool is_float = p->reduction == REDUCE_FADD || p->reduction == REDUCE_FMUL;
   if (x->failed) return VALUE_NULL;
   return x_emit(x, (enum op)ops[p->reduction],
-                is_float ? p->flags & INST_FAST & ~(INST_NNAN | INST_NINF) : 0,
+                is_float ? combining_flags(p->flags) : 0,
                 value_type(x->v->f, a), operands, 2, 0);
 }
 
